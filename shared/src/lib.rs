@@ -2,5 +2,6 @@
 //! things that must be the same everywhere. Anything only one service needs lives in that service.
 
 pub mod secret;
+pub mod verify;
 
 pub use secret::Secret;

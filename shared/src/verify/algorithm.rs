@@ -1,0 +1,212 @@
+//! The ways in which bytes can be signed, each with its keys.
+
+use super::encoding::Encoding;
+use super::key::{KeyEncoding, KeySpec};
+use super::mac::{Hash, MacKey, Running};
+use super::scheme::{ALL_SECRETS_UP_TO, Context};
+use super::verdict::Refusal;
+use ed25519_dalek::VerifyingKey as Ed25519Key;
+use p256::ecdsa::signature::hazmat::PrehashVerifier as _;
+use p256::ecdsa::{Signature as P256Signature, VerifyingKey as P256Key};
+use p256::pkcs8::DecodePublicKey as _;
+use sha2::{Digest as _, Sha256};
+use subtle::{Choice, ConstantTimeEq as _};
+use zeroize::Zeroizing;
+
+/// A shorter key can be guessed. Standard Webhooks asks for 24 to 64 bytes.
+const SHORT_KEY: usize = 16;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Hmac,
+    Hash,
+    Ed25519,
+    EcdsaP256,
+}
+
+impl Kind {
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        match name {
+            "hmac" => Some(Self::Hmac),
+            "hash" => Some(Self::Hash),
+            "ed25519" => Some(Self::Ed25519),
+            "ecdsa_p256_sha256" => Some(Self::EcdsaP256),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) enum Algorithm {
+    Hmac(Hash, Vec<MacKey>),
+    /// A plain digest; the template puts the secret into it.
+    Hash(Hash, Vec<Zeroizing<Vec<u8>>>),
+    Ed25519(Vec<Ed25519Key>),
+    EcdsaP256(Vec<P256Key>),
+}
+
+/// Writes one signed text, given the secret, to the sink.
+pub(super) type Feed<'f> = dyn Fn(&[u8], &mut dyn FnMut(&[u8])) -> Result<(), Refusal> + 'f;
+
+impl Algorithm {
+    pub(super) fn compile(kind: Kind, context: &Context<'_>) -> Option<Self> {
+        let fields = context.fields;
+        let hash = fields.named("algorithm", Hash::parse, "sha1, sha256, sha384, sha512");
+        let spec = KeySpec::read(fields);
+        context.require_secret();
+        refuse_confusion(kind, context);
+        if spec.encoding() == KeyEncoding::Jwk {
+            fields.fault("key", "`jwk` is for type jws");
+            return None;
+        }
+        let keys = context.keys(&spec);
+        let hash = hash.unwrap_or(Hash::Sha256);
+        Some(match kind {
+            Kind::Hmac => {
+                if keys.iter().any(|key| key.len() < SHORT_KEY) {
+                    fields.report().warn(format!("a secret is shorter than {SHORT_KEY} bytes"));
+                }
+                Self::Hmac(hash, keys.iter().map(|key| MacKey::new(hash, key)).collect())
+            }
+            Kind::Hash => Self::Hash(hash, keys),
+            Kind::Ed25519 => Self::Ed25519(public_keys(context, &keys, ed25519_key)),
+            Kind::EcdsaP256 => Self::EcdsaP256(public_keys(context, &keys, p256_key)),
+        })
+    }
+
+    pub(super) fn has_key(&self) -> bool {
+        match self {
+            Self::Hmac(_, keys) => !keys.is_empty(),
+            Self::Hash(_, keys) => !keys.is_empty(),
+            Self::Ed25519(keys) => !keys.is_empty(),
+            Self::EcdsaP256(keys) => !keys.is_empty(),
+        }
+    }
+
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Hmac(hash, _) => format!("HMAC-{}", hash.name().to_uppercase()),
+            Self::Hash(hash, _) => format!("plain {}", hash.name().to_uppercase()),
+            Self::Ed25519(_) => "Ed25519".into(),
+            Self::EcdsaP256(_) => "ECDSA P-256 SHA-256".into(),
+        }
+    }
+
+    /// Does any candidate match the text that `feed` writes, under any key? Digests are compared in
+    /// constant time, and all candidates are gone through.
+    pub(super) fn matches(&self, candidates: &[Vec<u8>], feed: &Feed<'_>) -> Result<bool, Refusal> {
+        match self {
+            Self::Hmac(_, keys) => any_key(keys, |key| {
+                let (mac, length) = run(key.start(), feed, b"")?;
+                Ok((equal(candidates, &mac), length))
+            }),
+            Self::Hash(hash, secrets) => any_key(secrets, |secret| {
+                let (digest, length) = run(Running::plain(*hash), feed, secret)?;
+                Ok((equal(candidates, &digest), length))
+            }),
+            Self::Ed25519(keys) => {
+                let mut message = Vec::new();
+                feed(b"", &mut |bytes| message.extend_from_slice(bytes))?;
+                Ok(pairs(keys, candidates).any(|(key, candidate)| {
+                    ed25519_dalek::Signature::from_slice(candidate)
+                        .is_ok_and(|signature| key.verify_strict(&message, &signature).is_ok())
+                }))
+            }
+            Self::EcdsaP256(keys) => {
+                let mut hash = Sha256::new();
+                feed(b"", &mut |bytes| hash.update(bytes))?;
+                let digest = hash.finalize();
+                Ok(pairs(keys, candidates).any(|(key, candidate)| {
+                    P256Signature::from_der(candidate)
+                        .is_ok_and(|signature| key.verify_prehash(&digest, &signature).is_ok())
+                }))
+            }
+        }
+    }
+}
+
+fn run(mut running: Running, feed: &Feed<'_>, secret: &[u8]) -> Result<(Vec<u8>, usize), Refusal> {
+    let mut length = 0;
+    feed(secret, &mut |bytes| {
+        length += bytes.len();
+        running.update(bytes);
+    })?;
+    Ok((running.finish(), length))
+}
+
+fn any_key<K>(
+    keys: &[K],
+    mut attempt: impl FnMut(&K) -> Result<(Choice, usize), Refusal>,
+) -> Result<bool, Refusal> {
+    let mut found = Choice::from(0);
+    for key in keys {
+        let (matched, length) = attempt(key)?;
+        found |= matched;
+        if length > ALL_SECRETS_UP_TO && bool::from(found) {
+            break;
+        }
+    }
+    Ok(found.into())
+}
+
+pub(super) fn equal(candidates: &[Vec<u8>], expected: &[u8]) -> Choice {
+    candidates.iter().fold(Choice::from(0), |found, candidate| found | candidate.ct_eq(expected))
+}
+
+fn pairs<'p, K>(keys: &'p [K], candidates: &'p [Vec<u8>]) -> impl Iterator<Item = (&'p K, &'p Vec<u8>)> {
+    keys.iter().flat_map(move |key| candidates.iter().map(move |candidate| (key, candidate)))
+}
+
+/// A public key taken for a shared secret, or the other way round, would let anyone sign.
+fn refuse_confusion(kind: Kind, context: &Context<'_>) {
+    for (number, secret) in context.secrets.iter().enumerate() {
+        let text = secret.expose();
+        let message = match kind {
+            Kind::Hmac | Kind::Hash if text.starts_with("whpk_") => {
+                "is a public key (whpk_), which must not be used as a shared secret"
+            }
+            Kind::Ed25519 | Kind::EcdsaP256 if text.starts_with("whsec_") => {
+                "is a shared secret (whsec_), where a public key is needed"
+            }
+            _ => continue,
+        };
+        context.fields.report().fault(format!("secrets[{number}]"), message);
+    }
+}
+
+fn public_keys<K>(
+    context: &Context<'_>,
+    keys: &[Zeroizing<Vec<u8>>],
+    parse: impl Fn(&[u8]) -> Option<K>,
+) -> Vec<K> {
+    let mut parsed = Vec::new();
+    for (number, bytes) in keys.iter().enumerate() {
+        match parse(bytes) {
+            Some(key) => parsed.push(key),
+            None => context
+                .fields
+                .report()
+                .fault(format!("secrets[{number}]"), "is not a public key of this type"),
+        }
+    }
+    parsed
+}
+
+fn ed25519_key(bytes: &[u8]) -> Option<Ed25519Key> {
+    let key = Ed25519Key::from_bytes(bytes.try_into().ok()?).ok()?;
+    (!key.is_weak()).then_some(key)
+}
+
+/// SubjectPublicKeyInfo: DER bytes, DER in base64 (as SendGrid shows it), or PEM.
+fn p256_key(bytes: &[u8]) -> Option<P256Key> {
+    if let Ok(key) = P256Key::from_public_key_der(bytes) {
+        return Some(key);
+    }
+    let text: String = std::str::from_utf8(bytes)
+        .ok()?
+        .lines()
+        .filter(|line| !line.starts_with("-----"))
+        .flat_map(|line| line.chars().filter(|c| !c.is_whitespace()))
+        .collect();
+    P256Key::from_public_key_der(&Encoding::Base64.decode(text.as_bytes())?).ok()
+}

@@ -1,0 +1,105 @@
+//! A request as it came in, and the parts of it that are read only when a scheme asks.
+
+use super::form::{self, Pair};
+use super::verdict::Refusal;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::net::IpAddr;
+
+/// One request, whole. Nothing in it has been decoded, trimmed or re-written.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    pub method: &'a str,
+    /// Path and query as sent.
+    pub target: &'a str,
+    /// In order, repeats kept.
+    pub headers: &'a [(Vec<u8>, Vec<u8>)],
+    pub body: &'a [u8],
+    /// The sender, after trusted proxies have been taken off.
+    pub remote_addr: Option<IpAddr>,
+}
+
+/// A request with its body and query parsed at most once, on demand.
+pub(super) struct View<'a> {
+    pub(super) request: Request<'a>,
+    json: OnceCell<Option<Value>>,
+    form: OnceCell<Vec<Pair>>,
+    query: OnceCell<Vec<Pair>>,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(request: Request<'a>) -> Self {
+        Self { request, json: OnceCell::new(), form: OnceCell::new(), query: OnceCell::new() }
+    }
+
+    /// The body as JSON, whatever its declared type: SNS sends JSON as text.
+    pub(super) fn json(&self) -> Option<&Value> {
+        self.json.get_or_init(|| serde_json::from_slice(self.request.body).ok()).as_ref()
+    }
+
+    /// The fields of a form body. A body that says it is something else has none.
+    pub(super) fn form(&self) -> &[Pair] {
+        self.form.get_or_init(|| if self.may_be_form() { form::pairs(self.request.body) } else { Vec::new() })
+    }
+
+    pub(super) fn query(&self) -> &[Pair] {
+        self.query.get_or_init(|| match self.request.target.split_once('?') {
+            Some((_, query)) => form::pairs(query.as_bytes()),
+            None => Vec::new(),
+        })
+    }
+
+    fn may_be_form(&self) -> bool {
+        match self.header_lines("content-type").next() {
+            Some(value) => media_type(value).eq_ignore_ascii_case(b"application/x-www-form-urlencoded"),
+            None => true,
+        }
+    }
+
+    /// Every non-empty value of a header, trimmed, in order.
+    pub(super) fn header_lines<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'a [u8]> + 's {
+        self.request
+            .headers
+            .iter()
+            .filter(move |(key, _)| key.eq_ignore_ascii_case(name.as_bytes()))
+            .map(|(_, value)| trim(value))
+            .filter(|value| !value.is_empty())
+    }
+
+    /// The value of a header that may stand there once. Equal repeats count as one.
+    pub(super) fn header(&self, name: &str) -> Result<Option<Cow<'a, [u8]>>, Refusal> {
+        single(self.header_lines(name), || format!("header {name}")).map(|found| found.map(Cow::Borrowed))
+    }
+
+    pub(super) fn query_value(&self, name: &str) -> Result<Option<Cow<'_, [u8]>>, Refusal> {
+        let values = self.query().iter().filter(|(key, _)| key == name.as_bytes()).map(|(_, v)| v.as_slice());
+        single(values, || format!("query parameter {name}")).map(|found| found.map(Cow::Borrowed))
+    }
+
+    pub(super) fn form_value(&self, name: &str) -> Result<Option<Cow<'_, [u8]>>, Refusal> {
+        let values = self.form().iter().filter(|(key, _)| key == name.as_bytes()).map(|(_, v)| v.as_slice());
+        single(values, || format!("form field {name}")).map(|found| found.map(Cow::Borrowed))
+    }
+}
+
+fn single<'v>(
+    mut values: impl Iterator<Item = &'v [u8]>,
+    what: impl FnOnce() -> String,
+) -> Result<Option<&'v [u8]>, Refusal> {
+    let Some(first) = values.next() else { return Ok(None) };
+    if values.any(|other| other != first) {
+        return Err(Refusal::malformed(format!("{} is there twice with different values", what())));
+    }
+    Ok(Some(first))
+}
+
+/// Outer white space is no part of a header value.
+pub(super) fn trim(value: &[u8]) -> &[u8] {
+    value.trim_ascii()
+}
+
+/// A `Content-Type` without its parameters.
+pub(super) fn media_type(value: &[u8]) -> &[u8] {
+    value.split(|b| *b == b';').next().unwrap_or_default().trim_ascii()
+}

@@ -1,0 +1,375 @@
+//! One table of the form, compiled: a way to check a request, and what to read from it afterwards.
+
+use super::address::Address;
+use super::challenge::{self, Challenge};
+use super::fields::Fields;
+use super::key::KeySpec;
+use super::request::{View, media_type};
+use super::settings::Settings;
+use super::source::{self, Source};
+use super::timestamp::{Limits, OutOfTime, Unit};
+use super::verdict::{Dedupe, Reason, Refusal, Verdict, Verified, id_text, type_text};
+use super::{algorithm, basic, jws, signed, special, token};
+use crate::Secret;
+use serde_json::Value;
+use std::fmt;
+use time::{Duration, OffsetDateTime};
+use zeroize::Zeroizing;
+
+/// A body no longer than this is checked against every secret even after one has matched, so that
+/// the time taken does not tell which. Beyond it a second pass over the body costs more than that is
+/// worth.
+pub(super) const ALL_SECRETS_UP_TO: usize = 64 * 1024;
+
+/// More secrets than a rotation needs.
+const MAX_SECRETS: usize = 10;
+
+/// What decides whether a request is genuine. One for each `type`.
+pub(super) trait Check: fmt::Debug + Send + Sync {
+    /// Is the signature there at all? Where it is not, the next alternative is asked.
+    fn present(&self, view: &View<'_>) -> Result<bool, Refusal>;
+    /// Names what was looked for, for the refusal.
+    fn wanted(&self) -> String;
+    /// The time that was signed, or why the request is not genuine. Does not look at the clock
+    /// except for the validity of keys.
+    fn prove(&self, view: &View<'_>, now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal>;
+    /// SHA-256 of all that was signed, if a time is in it. Asked only of genuine requests.
+    fn content(&self, view: &View<'_>) -> Option<[u8; 32]>;
+    /// What is covered and how, for people.
+    fn cover(&self) -> Cover;
+}
+
+/// What a check protects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cover {
+    /// One line on what is compared or signed.
+    pub(super) what: String,
+    pub(super) body: bool,
+    pub(super) time: bool,
+    /// Headers and query parameters whose value is itself the credential.
+    pub(super) credentials: Vec<Source>,
+}
+
+/// What compiling one table needs to know.
+pub(super) struct Context<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) fields: &'a Fields<'a>,
+    pub(super) secrets: &'a [Secret],
+    pub(super) address: &'a Address,
+    pub(super) time: &'a TimeRule,
+    pub(super) id: &'a [Source],
+    /// A handshake will bring the secret.
+    pub(super) awaits_secret: bool,
+}
+
+impl Context<'_> {
+    /// Every secret as key bytes; faults for those that are not.
+    pub(super) fn keys(&self, spec: &KeySpec) -> Vec<Zeroizing<Vec<u8>>> {
+        let report = self.fields.report();
+        let mut keys = Vec::new();
+        for (number, secret) in self.secrets.iter().enumerate() {
+            match spec.decode(secret) {
+                Ok(key) => keys.push(key),
+                Err(message) => report.fault(format!("secrets[{number}]"), message),
+            }
+        }
+        keys
+    }
+
+    pub(super) fn require_secret(&self) {
+        if self.secrets.is_empty() && !self.awaits_secret {
+            self.fields.report().fault("secrets", "this scheme needs at least one secret");
+        }
+    }
+}
+
+/// `timestamp` of a table.
+#[derive(Debug, Clone)]
+pub(super) struct TimeRule {
+    /// Where the time is; nothing for schemes that find it themselves or have none.
+    pub(super) from: TimeFrom,
+    pub(super) unit: Unit,
+    pub(super) limits: Limits,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TimeFrom {
+    Nowhere,
+    /// In the signature header itself.
+    Signature,
+    Sources(Vec<Source>),
+}
+
+#[derive(Debug)]
+pub(super) struct Scheme {
+    only_if: Vec<(Source, String)>,
+    check: Box<dyn Check>,
+    limits: Limits,
+    challenges: Vec<Challenge>,
+    id: Vec<Source>,
+    id_join: Vec<Source>,
+    id_with_event_type: bool,
+    event_type: Vec<Source>,
+    has_secret: bool,
+    handshake_until: Option<OffsetDateTime>,
+}
+
+impl Scheme {
+    /// Compiles one table. Returns nothing when it cannot be used; the report says why.
+    pub(super) fn compile(fields: Fields<'_>, settings: &Settings) -> Option<Self> {
+        let secrets = own_secrets(&fields).unwrap_or_else(|| settings.secrets.clone());
+        if secrets.len() > MAX_SECRETS {
+            fields.report().fault("secrets", format!("at most {MAX_SECRETS} secrets are tried"));
+        }
+        let address = address(&fields, settings);
+        let time = time_rule(&fields, settings);
+        let id = fields.parsed("id", Source::parse);
+        let challenges = challenge::read(&fields, settings, &secrets);
+        let awaits_secret = challenges.iter().any(Challenge::brings_secret);
+        let context = Context {
+            settings,
+            fields: &fields,
+            secrets: &secrets,
+            address: &address,
+            time: &time,
+            id: &id,
+            awaits_secret,
+        };
+        let check = check(&context);
+        if secrets.is_empty() && awaits_secret {
+            fields.report().warn("no secret yet: the source waits for the provider's handshake");
+        }
+        let scheme = check.map(|check| Self {
+            only_if: only_if(&fields),
+            check,
+            limits: time.limits,
+            challenges,
+            id: id.clone(),
+            id_join: fields.parsed("id_join", Source::parse),
+            id_with_event_type: fields.flag("id_with_event_type").unwrap_or(false),
+            event_type: fields.parsed("event_type", Source::parse),
+            has_secret: !secrets.is_empty(),
+            handshake_until: settings.handshake_until,
+        });
+        for key in ["type", "preset", "ack", "refuse", "body_size_limit"] {
+            let _ = fields.raw(key);
+        }
+        fields.finish();
+        scheme
+    }
+
+    pub(super) fn applies(&self, view: &View<'_>) -> Result<bool, Refusal> {
+        for (source, wanted) in &self.only_if {
+            let Some(value) = source.get(view)? else { return Ok(false) };
+            let is_type = matches!(source, Source::Header(name) if name.eq_ignore_ascii_case("content-type"));
+            let same = if is_type {
+                media_type(&value).eq_ignore_ascii_case(wanted.as_bytes())
+            } else {
+                *value == *wanted.as_bytes()
+            };
+            if !same {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Handshakes that come unsigned are answered before anything else is looked at.
+    pub(super) fn unsigned_challenge(&self, view: &View<'_>, now: OffsetDateTime) -> Option<Verdict> {
+        let may_store = !self.has_secret || self.handshake_until.is_some_and(|until| now < until);
+        self.challenges
+            .iter()
+            .filter(|rule| !rule.signed() && (may_store || !rule.needs_no_secret()))
+            .find(|rule| rule.asked(view))
+            .map(|rule| rule.answer(view))
+    }
+
+    pub(super) fn present(&self, view: &View<'_>) -> Result<bool, Refusal> {
+        self.check.present(view)
+    }
+
+    pub(super) fn wanted(&self) -> String {
+        self.check.wanted()
+    }
+
+    pub(super) fn cover(&self) -> Cover {
+        self.check.cover()
+    }
+
+    /// Signature, then time, then what the request asks or says.
+    pub(super) fn verify(&self, view: &View<'_>, now: OffsetDateTime) -> Verdict {
+        match self.genuine(view, now) {
+            Err(refusal) => Verdict::Refused(refusal),
+            Ok(timestamp) => match self.challenges.iter().find(|rule| rule.signed() && rule.asked(view)) {
+                Some(rule) => rule.answer(view),
+                None => Verdict::Ok(self.read(view, timestamp)),
+            },
+        }
+    }
+
+    fn genuine(&self, view: &View<'_>, now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal> {
+        let timestamp = self.check.prove(view, now)?;
+        if let Some(at) = timestamp {
+            self.limits.check(at, now).map_err(out_of_time)?;
+        }
+        Ok(timestamp)
+    }
+
+    fn read(&self, view: &View<'_>, timestamp: Option<OffsetDateTime>) -> Verified {
+        let event_type =
+            source::first(&self.event_type, view).ok().flatten().and_then(|value| type_text(&value));
+        let ids = self.ids(view);
+        let delivery_id = (!ids.is_empty()).then(|| ids.join("/"));
+        let dedupe = match (ids.is_empty(), timestamp) {
+            (false, _) => Dedupe::Id(self.with_type(ids, event_type.as_deref())),
+            (true, Some(_)) => self.check.content(view).map_or(Dedupe::Body, Dedupe::SignedContent),
+            (true, None) => Dedupe::Body,
+        };
+        Verified { timestamp, delivery_id, event_type, dedupe }
+    }
+
+    fn ids(&self, view: &View<'_>) -> Vec<String> {
+        if !self.id_join.is_empty() {
+            let parts = self.id_join.iter().map(|source| source.get(view).ok().flatten());
+            let parts: Option<Vec<String>> = parts.map(|part| part.map(|value| id_text(&value))).collect();
+            return parts.unwrap_or_default();
+        }
+        source::first(&self.id, view).ok().flatten().map(|value| id_text(&value)).into_iter().collect()
+    }
+
+    fn with_type(&self, mut ids: Vec<String>, event_type: Option<&str>) -> Vec<String> {
+        if self.id_with_event_type {
+            ids.push(event_type.unwrap_or_default().to_owned());
+        }
+        ids
+    }
+
+    pub(super) fn facts(&self) -> SchemeFacts<'_> {
+        SchemeFacts {
+            id: if self.id_join.is_empty() { &self.id } else { &self.id_join },
+            limits: self.limits,
+            challenges: self.challenges.iter().map(Challenge::kind).collect(),
+        }
+    }
+}
+
+/// What `sources check` and the documentation show of a scheme.
+pub(super) struct SchemeFacts<'a> {
+    pub(super) id: &'a [Source],
+    pub(super) limits: Limits,
+    pub(super) challenges: Vec<&'static str>,
+}
+
+fn out_of_time(problem: OutOfTime) -> Refusal {
+    match problem {
+        OutOfTime::Stale(age) => Refusal::new(Reason::Stale, format!("signed {} s ago", age.whole_seconds())),
+        OutOfTime::Future(ahead) => {
+            Refusal::new(Reason::Future, format!("signed {} s ahead of this clock", ahead.whole_seconds()))
+        }
+    }
+}
+
+fn check(context: &Context<'_>) -> Option<Box<dyn Check>> {
+    let fields = context.fields;
+    let Some(kind) = fields.text("type") else {
+        if !fields.has("type") {
+            fields.fault("type", "says what is checked and must be there (or name a `preset`)");
+        }
+        return None;
+    };
+    match kind {
+        "hmac" | "hash" | "ed25519" | "ecdsa_p256_sha256" => {
+            signed::compile(context, algorithm::Kind::parse(kind)?)
+        }
+        "jws" => jws::compile(context),
+        "token" => token::compile(context),
+        "basic" => basic::compile(context),
+        other => special::compile(other, context),
+    }
+}
+
+fn own_secrets(fields: &Fields<'_>) -> Option<Vec<Secret>> {
+    let own: Vec<Secret> =
+        ["secret", "secrets"].iter().flat_map(|key| fields.texts(key)).map(Secret::from).collect();
+    (fields.has("secret") || fields.has("secrets")).then_some(own)
+}
+
+fn address(fields: &Fields<'_>, settings: &Settings) -> Address {
+    let in_table = fields.text("url");
+    let own = in_table.or(settings.public_url.as_deref());
+    Address::new(own, settings.base_url.as_deref()).unwrap_or_else(|message| {
+        match in_table {
+            Some(_) => fields.fault("url", message),
+            None => fields.report().fault("public_url", message),
+        }
+        Address::Unknown
+    })
+}
+
+fn only_if(fields: &Fields<'_>) -> Vec<(Source, String)> {
+    let Some(value) = fields.raw("only_if") else { return Vec::new() };
+    let Value::Object(map) = value else {
+        fields.fault("only_if", "must map sources to values");
+        return Vec::new();
+    };
+    let mut conditions = Vec::new();
+    for (source, wanted) in map {
+        match (Source::parse(source), source::scalar(wanted)) {
+            (Ok(source), Some(wanted)) => {
+                conditions.push((source, String::from_utf8_lossy(&wanted).into_owned()));
+            }
+            (Err(message), _) => fields.fault("only_if", message),
+            (_, None) => fields.fault("only_if", format!("the value of `{source}` must be a text")),
+        }
+    }
+    conditions
+}
+
+const DEFAULT_MAX_AGE: Duration = Duration::seconds(300);
+
+/// Beyond this a replayed request is accepted for longer than most people would expect.
+const LONG_AGE: Duration = Duration::hours(24);
+
+fn time_rule(fields: &Fields<'_>, settings: &Settings) -> TimeRule {
+    let Some(table) = fields.table("timestamp") else {
+        let limits = Limits { max_age: None, max_future: None };
+        return TimeRule { from: TimeFrom::Nowhere, unit: Unit::Seconds, limits };
+    };
+    let unit = table.named("unit", Unit::parse, "s, ms, rfc3339, http_date").unwrap_or(Unit::Seconds);
+    let from = match table.texts("from").as_slice() {
+        [] => TimeFrom::Nowhere,
+        ["signature"] => TimeFrom::Signature,
+        _ => TimeFrom::Sources(table.parsed("from", Source::parse)),
+    };
+    let own_age = seconds(&table, "max_age").unwrap_or(Some(DEFAULT_MAX_AGE));
+    let own_future = seconds(&table, "max_future");
+    table.finish();
+    let window = settings.skew_window.filter(|window| !window.is_zero());
+    let window = window.and_then(|window| Duration::try_from(window).ok());
+    let max_age = window.map_or(own_age, Some);
+    let limits = Limits { max_age, max_future: own_future.unwrap_or(max_age) };
+    match max_age {
+        None => {
+            fields.report().warn("the age of a request is not limited, so it can be replayed at any time")
+        }
+        Some(age) if age > LONG_AGE => {
+            fields.report().warn(format!("requests are accepted for {} hours", age.whole_hours()));
+        }
+        Some(_) => {}
+    }
+    TimeRule { from, unit, limits }
+}
+
+/// A number of seconds; `null` is "not limited"; nothing when the key is absent or wrong.
+fn seconds(table: &Fields<'_>, key: &str) -> Option<Option<Duration>> {
+    match table.raw(key)? {
+        Value::Null => Some(None),
+        Value::Number(number) if number.as_f64().is_some_and(|n| (0.0..=1e10).contains(&n)) => {
+            Some(number.as_f64().map(Duration::seconds_f64))
+        }
+        _ => {
+            table.fault(key, "must be a number of seconds, or null for no limit");
+            None
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! The types that sign a text made from the request: `hmac`, `hash`, `ed25519`, `ecdsa_p256_sha256`.
+
+use super::address::{self, Address};
+use super::algorithm::{Algorithm, Kind};
+use super::encoding::Encoding;
+use super::request::View;
+use super::scheme::{Check, Context, Cover, TimeFrom};
+use super::signature::{self, Format, Offered, Split};
+use super::source::{self, Source};
+use super::template::{Fill, Piece, Template};
+use super::timestamp::Unit;
+use super::verdict::{Reason, Refusal};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use std::borrow::Cow;
+use time::OffsetDateTime;
+
+#[derive(Debug)]
+struct Signed {
+    algorithm: Algorithm,
+    signature: Vec<Source>,
+    signature_any: bool,
+    split: Option<Split>,
+    format: Format,
+    encoding: Encoding,
+    templates: Vec<Template>,
+    time: TimeFrom,
+    unit: Unit,
+    /// Set when a template names the id.
+    id: Vec<Source>,
+    require: Vec<(Source, String)>,
+    address: Address,
+}
+
+pub(super) fn compile(context: &Context<'_>, kind: Kind) -> Option<Box<dyn Check>> {
+    let fields = context.fields;
+    let signature = fields.parsed("signature", Source::parse);
+    if signature.is_empty() {
+        fields.fault("signature", "must name at least one source of the signature");
+    }
+    let split = fields.named("split", Split::parse, "\" \", \",\", \";\"");
+    let format = Format::parse(fields.text("format").unwrap_or("{sig}"), split)
+        .map_err(|message| fields.fault("format", message))
+        .ok();
+    let encoding = fields.named("encoding", Encoding::parse, "hex, base64, base64url");
+    let templates = fields.parsed("signed", Template::parse);
+    let signature_any = fields.flag("signature_any").unwrap_or(false);
+    let require = require(context);
+    let algorithm = Algorithm::compile(kind, context)?;
+    check_templates(context, kind, &templates);
+    check_time(context, &templates, format.as_ref());
+    let names_id = templates.iter().any(|template| template.names(&Piece::Id));
+    if names_id && context.id.is_empty() {
+        fields.fault("id", "`signed` names {id}, so `id` must say where it is");
+    }
+    Some(Box::new(Signed {
+        algorithm,
+        signature,
+        signature_any,
+        split,
+        format: format?,
+        encoding: encoding.unwrap_or(Encoding::Hex),
+        templates,
+        time: context.time.from.clone(),
+        unit: context.time.unit,
+        id: if names_id { context.id.to_vec() } else { Vec::new() },
+        require,
+        address: context.address.clone(),
+    }))
+}
+
+fn require(context: &Context<'_>) -> Vec<(Source, String)> {
+    let fields = context.fields;
+    let rules = match fields.raw("require") {
+        None => return Vec::new(),
+        Some(Value::Array(rules)) => rules,
+        Some(_) => {
+            fields.fault("require", "must be a list of {at, equals}");
+            return Vec::new();
+        }
+    };
+    let mut required = Vec::new();
+    for rule in rules {
+        let source = rule.get("at").and_then(Value::as_str).map(Source::parse);
+        match (source, rule.get("equals").and_then(Value::as_str)) {
+            (Some(Ok(source)), Some(value)) => required.push((source, value.to_owned())),
+            (Some(Err(message)), _) => fields.fault("require", message),
+            _ => fields.fault("require", "each entry has `at` (a source) and `equals` (a text)"),
+        }
+    }
+    required
+}
+
+fn check_templates(context: &Context<'_>, kind: Kind, templates: &[Template]) {
+    let fields = context.fields;
+    if templates.is_empty() && !fields.has("signed") {
+        fields.fault("signed", "must say which bytes are signed, such as \"{body}\"");
+    }
+    for template in templates {
+        let names_secret = template.names(&Piece::Secret);
+        if names_secret != (kind == Kind::Hash) {
+            let message = if names_secret {
+                "{secret} is only for type hash"
+            } else {
+                "type hash needs {secret} in it"
+            };
+            fields.fault("signed", message);
+        }
+        if template.needs_url() && !context.address.is_known() {
+            fields
+                .report()
+                .fault("public_url", "this scheme signs the address: say which the provider was given");
+        }
+        if !template.covers_body() {
+            fields.report().warn("the signature does not cover the body: it can be changed on the way");
+        }
+    }
+}
+
+fn check_time(context: &Context<'_>, templates: &[Template], format: Option<&Format>) {
+    let fields = context.fields;
+    let named = |template: &Template| template.names(&Piece::Timestamp);
+    match &context.time.from {
+        TimeFrom::Nowhere => {
+            if templates.iter().any(named) || format.is_some_and(Format::carries_time) {
+                fields
+                    .fault("timestamp", "a timestamp is named but `timestamp.from` does not say where it is");
+            }
+        }
+        TimeFrom::Signature => {
+            if format.is_some_and(|format| !format.carries_time()) {
+                fields.fault("timestamp.from", "`signature` needs {timestamp} in `format`");
+            }
+            if !templates.iter().all(named) {
+                fields.fault("timestamp", UNSIGNED_TIME);
+            }
+        }
+        TimeFrom::Sources(sources) => {
+            if !templates.iter().all(|template| named(template) || covers(template, sources)) {
+                fields.fault("timestamp", UNSIGNED_TIME);
+            }
+        }
+    }
+}
+
+const UNSIGNED_TIME: &str = "the timestamp is not signed, so anyone could forge it: name it in `signed`";
+
+/// Is a time read from these sources part of the signed text without being named {timestamp}?
+fn covers(template: &Template, sources: &[Source]) -> bool {
+    !sources.is_empty()
+        && sources.iter().all(|source| {
+            (source.in_body() && template.covers_body()) || template.fields().any(|field| field == source)
+        })
+}
+
+/// What a request offers, found before anything is hashed.
+struct Parts<'v> {
+    offered: Offered,
+    time_text: Option<Cow<'v, [u8]>>,
+    time: Option<OffsetDateTime>,
+    id: Option<Cow<'v, [u8]>>,
+}
+
+impl Signed {
+    fn signatures<'v>(&self, view: &'v View<'_>) -> Result<Vec<Cow<'v, [u8]>>, Refusal> {
+        if self.signature_any {
+            return Ok(self.signature.iter().flat_map(|source| source.all(view)).collect());
+        }
+        for source in &self.signature {
+            let is_list = self.split.is_some() || matches!(source, Source::HeaderFamily(_));
+            let values = if is_list { source.all(view) } else { source.get(view)?.into_iter().collect() };
+            if !values.is_empty() {
+                return Ok(values);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Presence of everything, then shape.
+    fn parts<'v>(&self, view: &'v View<'_>) -> Result<Parts<'v>, Refusal> {
+        let signatures = self.signatures(view)?;
+        if signatures.is_empty() {
+            return Err(Refusal::missing(self.wanted()));
+        }
+        let beside = match &self.time {
+            TimeFrom::Sources(sources) => Some(beside(sources, view)?),
+            TimeFrom::Nowhere | TimeFrom::Signature => None,
+        };
+        let id = match self.id.as_slice() {
+            [] => None,
+            sources => Some(beside_id(sources, view)?),
+        };
+        let offered = signature::read(&signatures, self.split, &self.format, self.encoding)?;
+        let time_text = beside.or_else(|| offered.time.clone().map(Cow::Owned));
+        let time = match &time_text {
+            Some(text) => Some(self.unit.read(text).ok_or_else(|| unreadable(&self.time))?),
+            None => None,
+        };
+        Ok(Parts { offered, time_text, time, id })
+    }
+
+    fn feed(
+        &self,
+        template: &Template,
+        parts: &Parts<'_>,
+        view: &View<'_>,
+        secret: &[u8],
+        sink: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), Refusal> {
+        let needs_address = template.needs_url() || template.names(&Piece::Path);
+        let url = if needs_address { self.address.of(view.request.target) } else { String::new() };
+        let fill = Fill {
+            view,
+            timestamp: parts.time_text.as_deref(),
+            id: parts.id.as_deref(),
+            url: &url,
+            path: address::path_of(&url),
+            secret,
+        };
+        template.feed(&fill, sink)
+    }
+
+    fn check_required(&self, view: &View<'_>) -> Result<(), Refusal> {
+        for (source, wanted) in &self.require {
+            if source.get(view)?.as_deref() != Some(wanted.as_bytes()) {
+                return Err(Refusal::bad_signature(format!("{source} is not `{wanted}`")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn beside<'v>(sources: &[Source], view: &'v View<'_>) -> Result<Cow<'v, [u8]>, Refusal> {
+    let found = source::first(sources, view)?;
+    found.ok_or_else(|| {
+        // A signed body without its time is a body of the wrong shape, not a header left out.
+        if sources.iter().all(Source::in_body) {
+            Refusal::malformed(format!("{} is missing", source::naming(sources)))
+        } else {
+            Refusal::missing(source::naming(sources))
+        }
+    })
+}
+
+fn beside_id<'v>(sources: &[Source], view: &'v View<'_>) -> Result<Cow<'v, [u8]>, Refusal> {
+    source::first(sources, view)?.ok_or_else(|| Refusal::missing(source::naming(sources)))
+}
+
+fn unreadable(from: &TimeFrom) -> Refusal {
+    let place = match from {
+        TimeFrom::Sources(sources) => source::naming(sources),
+        TimeFrom::Nowhere | TimeFrom::Signature => "the timestamp in the signature header".into(),
+    };
+    Refusal::malformed(format!("{place} is not a time this scheme writes"))
+}
+
+impl Check for Signed {
+    fn present(&self, view: &View<'_>) -> Result<bool, Refusal> {
+        Ok(!self.signatures(view)?.is_empty())
+    }
+
+    fn wanted(&self) -> String {
+        source::naming(&self.signature)
+    }
+
+    fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal> {
+        let parts = self.parts(view)?;
+        if !self.algorithm.has_key() {
+            return Err(Refusal::new(Reason::ConfigError, "no secret is known yet"));
+        }
+        self.check_required(view)?;
+        if parts.offered.candidates.is_empty() {
+            return Err(Refusal::bad_signature(format!(
+                "{} has no signature of this form in it",
+                self.wanted()
+            )));
+        }
+        for template in &self.templates {
+            let feed =
+                |secret: &[u8], sink: &mut dyn FnMut(&[u8])| self.feed(template, &parts, view, secret, sink);
+            if self.algorithm.matches(&parts.offered.candidates, &feed)? {
+                return Ok(parts.time);
+            }
+        }
+        Err(Refusal::bad_signature("no signature in the request matches"))
+    }
+
+    fn content(&self, view: &View<'_>) -> Option<[u8; 32]> {
+        let parts = self.parts(view).ok()?;
+        let mut hash = Sha256::new();
+        self.feed(self.templates.first()?, &parts, view, b"", &mut |bytes| hash.update(bytes)).ok()?;
+        Some(hash.finalize().into())
+    }
+
+    fn cover(&self) -> Cover {
+        Cover {
+            what: format!("{} in {}", self.algorithm.name(), self.wanted()),
+            body: self.templates.iter().all(Template::covers_body),
+            time: self.time != TimeFrom::Nowhere,
+            credentials: Vec::new(),
+        }
+    }
+}

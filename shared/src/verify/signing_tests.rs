@@ -1,0 +1,116 @@
+//! What is signed for a preset verifies under that preset.
+
+use super::recorded::Parts;
+use super::{Message, Reason, Settings, Signer, Verdict, Verifier, presets};
+use crate::Secret;
+use serde_json::{Value, json};
+use time::macros::datetime;
+use time::{Duration, OffsetDateTime};
+
+const NOW: OffsetDateTime = datetime!(2023-11-14 22:13:20 UTC);
+const URL: &str = "https://relay.example/ingest/test?x=1";
+
+/// A secret that a preset's scheme can use.
+pub(super) fn secret_for(preset: &str) -> Secret {
+    Secret::from(match preset {
+        "adyen" | "adyen_platform" => "44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056",
+        "contentful" => "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+        "postmark" | "generic_basic" => "hook:a-long-enough-password",
+        _ => "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    })
+}
+
+/// A body that every scheme can put its signature into.
+fn body() -> Vec<u8> {
+    let item =
+        json!({"NotificationRequestItem": {"pspReference": "1", "amount": {"currency": "EUR", "value": 5}}});
+    json!({"id": "evt_1", "type": "x.y", "value": [{"n": 1}, {"n": 2}], "notificationItems": [item], "name": "Zoë"})
+        .to_string()
+        .into_bytes()
+}
+
+pub(super) fn settings_for(preset: &str) -> Settings {
+    let verifier = match preset {
+        "braintree" => json!({"preset": "braintree", "public_key": "pub"}),
+        other => json!(other),
+    };
+    Settings {
+        verifier,
+        secrets: vec![secret_for(preset)],
+        base_url: Some("https://relay.example".into()),
+        ..Settings::default()
+    }
+}
+
+/// The request that results from signing; nothing for schemes that only the provider can sign.
+pub(super) fn signed_request(preset: &str) -> Option<Parts> {
+    let signer = Signer::new(&settings_for(preset).verifier, &secret_for(preset)).ok()?;
+    let body = body();
+    let message =
+        Message { method: "POST", url: URL, body: &body, id: "msg_1", event_type: Some("x.y"), now: NOW };
+    let signed = signer.sign(&message).unwrap();
+    let mut target = "/ingest/test?x=1".to_owned();
+    for (name, value) in &signed.query {
+        target.push_str(&format!("&{name}={value}"));
+    }
+    let headers = signed.headers.iter().chain(&signed.defaults);
+    Some(Parts {
+        method: "POST".into(),
+        target,
+        headers: headers.map(|(n, v)| (n.as_bytes().to_vec(), v.as_bytes().to_vec())).collect(),
+        body: signed.body.unwrap_or(body),
+        remote_addr: None,
+    })
+}
+
+/// Presets that sign with a private key or not at all.
+const NOT_SIGNABLE: [&str; 14] = [
+    "adyen",
+    "braintree",
+    "contentful",
+    "twilio",
+    "aws_sns",
+    "discord",
+    "discord_interaction",
+    "generic_ip_allowlist",
+    "ip",
+    "paypal",
+    "plaid",
+    "sendgrid",
+    "sns",
+    "standard_webhooks_v1a",
+];
+
+#[test]
+fn every_preset_with_a_shared_secret_can_be_signed_for() {
+    for preset in presets() {
+        let Some(parts) = signed_request(preset.name) else {
+            assert!(NOT_SIGNABLE.contains(&preset.name), "{} cannot be signed for", preset.name);
+            continue;
+        };
+        let verifier = Verifier::compile(&settings_for(preset.name)).unwrap().verifier;
+        let verdict = verifier.verify(&parts.request(), NOW);
+        assert!(matches!(verdict, Verdict::Ok(_)), "{}: {verdict:?} for {parts:?}", preset.name);
+    }
+}
+
+#[test]
+fn a_signed_time_is_reported_and_limited() {
+    for preset in ["standard_webhooks", "stripe", "slack", "linear", "box", "zendesk", "mailgun"] {
+        let parts = signed_request(preset).unwrap();
+        let verifier = Verifier::compile(&settings_for(preset)).unwrap().verifier;
+        let Verdict::Ok(verified) = verifier.verify(&parts.request(), NOW) else { panic!("{preset}") };
+        assert_eq!(verified.timestamp, Some(NOW), "{preset}");
+        let late = verifier.verify(&parts.request(), NOW + Duration::days(2));
+        assert!(matches!(late, Verdict::Refused(refusal) if refusal.reason == Reason::Stale), "{preset}");
+    }
+}
+
+#[test]
+fn signing_needs_a_secret_of_the_right_kind() {
+    let fault =
+        |verifier: Value, secret: &str| Signer::new(&verifier, &Secret::from(secret)).unwrap_err().remove(0);
+    assert_eq!(fault(json!("adyen_platform"), "not hex").key, "secret");
+    assert_eq!(fault(json!("discord"), "00").key, "verifier.type");
+    assert_eq!(fault(json!("nobody"), "x").key, "verifier");
+}

@@ -1,0 +1,87 @@
+//! The recorded requests of `tests/vectors/signatures.json`, each with the verdict it must get.
+
+use super::recorded::Recorded;
+use super::{ChallengeAnswer, Verdict, Verifier};
+use serde::Deserialize;
+use serde_json::Value;
+use time::OffsetDateTime;
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Vector {
+    #[serde(flatten)]
+    pub(super) recorded: Recorded,
+    pub(super) name: String,
+    pub(super) expect: String,
+    #[serde(default)]
+    pub(super) also_ok: Vec<String>,
+    response: Option<Value>,
+    stores_secret: Option<String>,
+}
+
+pub(super) fn all() -> Vec<Vector> {
+    serde_json::from_str(include_str!("../../../tests/vectors/signatures.json")).unwrap()
+}
+
+impl Vector {
+    pub(super) fn now(&self) -> OffsetDateTime {
+        self.recorded.moment().unwrap()
+    }
+
+    /// What is wrong with the verdict that the record gets; nothing if it is the expected one.
+    pub(super) fn complaint(&self) -> Option<String> {
+        let parts = self.recorded.parts().unwrap();
+        let compiled = Verifier::compile(&self.recorded.settings().unwrap());
+        let (word, said) = match &compiled {
+            Err(faults) => ("config_error", format!("{faults:?}")),
+            Ok(compiled) => {
+                let verdict = compiled.verifier.verify(&parts.request(), self.now());
+                if let Verdict::Challenge(answer) = &verdict
+                    && let Some(complaint) = self.answer_complaint(answer)
+                {
+                    return Some(complaint);
+                }
+                (verdict.word(), format!("{verdict:?}"))
+            }
+        };
+        let fits = word == self.expect || self.also_ok.iter().any(|other| other == word);
+        (!fits).then(|| format!("expected {}, got {word}: {said}", self.expect))
+    }
+
+    fn answer_complaint(&self, answer: &ChallengeAnswer) -> Option<String> {
+        let want = self.response.as_ref()?;
+        if want["status"] != answer.status || want["body"].as_str() != std::str::from_utf8(&answer.body).ok()
+        {
+            return Some(format!("expected {want}, got {answer:?}"));
+        }
+        for (name, value) in want["headers"].as_object().into_iter().flatten() {
+            let has =
+                |(n, v): &(String, String)| n.eq_ignore_ascii_case(name) && v == value.as_str().unwrap();
+            if !answer.headers.iter().any(has) {
+                return Some(format!("no header {name}: {value} in {answer:?}"));
+            }
+        }
+        let stored = answer.store_secret.as_ref().map(|secret| secret.expose().to_owned());
+        (stored != self.stores_secret).then(|| "another secret is stored".to_owned())
+    }
+}
+
+/// Schemes whose own code is still to come.
+const NOT_YET: [&str; 6] = ["adyen", "aws_sns", "braintree", "contentful", "paypal", "twilio"];
+
+#[test]
+fn every_vector_gets_its_verdict() {
+    let vectors = all();
+    let wrong: Vec<String> = vectors
+        .iter()
+        .filter(|vector| !NOT_YET.contains(&vector.recorded.provider.as_deref().unwrap_or_default()))
+        .filter_map(|vector| {
+            let complaint = vector.complaint()?;
+            Some(format!(
+                "{} / {}: {complaint}",
+                vector.recorded.provider.as_deref().unwrap_or("-"),
+                vector.name
+            ))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{} of {} vectors:\n{}", wrong.len(), vectors.len(), wrong.join("\n"));
+}
