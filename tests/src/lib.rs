@@ -1,1 +1,16 @@
-//! Test kit.
+//! What every test of this repository stands on: a private PostgreSQL with a database per test, a proxy that
+//! breaks links on purpose, a scripted webhook receiver, the real binaries as processes, and raw HTTP and SSE
+//! clients that show bytes instead of hiding them.
+//!
+//! The kit depends on no service and not on `hooks-shared`: it starts binaries by path and signs with its own
+//! code, so that a fault in the product cannot hide itself. Every wait goes through [`until`].
+
+pub mod db;
+pub mod gate;
+pub mod http;
+pub mod pg;
+pub mod port;
+pub mod process;
+mod until;
+
+pub use until::{Seen, until};

@@ -1,0 +1,3 @@
+//! The kit's own tests, and the suite that starts the real binaries together.
+
+mod kit_cluster;
