@@ -1,3 +1,4 @@
 //! The kit's own tests, and the suite that starts the real binaries together.
 
 mod kit_cluster;
+mod kit_receiver;

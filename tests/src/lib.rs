@@ -11,6 +11,7 @@ pub mod http;
 pub mod pg;
 pub mod port;
 pub mod process;
+pub mod receiver;
 mod until;
 
 pub use until::{Seen, until};
