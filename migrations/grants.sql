@@ -1,7 +1,6 @@
 -- Least privilege, one role a service. Run after every migration, as the owner; safe to repeat.
 -- Partitions need no grants of their own: everything goes through the parent.
 
-grant usage on schema public to hooks_ingest, hooks_subscribe, hooks_push_worker, hooks_inspector, hooks_maintenance;
 grant select on schema_versions, source_heads, event_days
     to hooks_ingest, hooks_subscribe, hooks_push_worker, hooks_inspector;
 grant select, insert, update, delete on service_instances

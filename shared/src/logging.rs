@@ -8,7 +8,12 @@ use time::format_description::well_known::Rfc3339;
 
 /// Starts logging for a process. `service` stands in every line. Calling it twice is harmless.
 pub fn start(service: &'static str) {
-    let level = std::env::var("HOOKS_LOG_LEVEL").unwrap_or_else(|_| "info".to_owned());
+    start_at(service, "info");
+}
+
+/// The same with another default level, for programs whose words go to people directly.
+pub fn start_at(service: &'static str, default_level: &str) {
+    let level = std::env::var("HOOKS_LOG_LEVEL").unwrap_or_else(|_| default_level.to_owned());
     let json = std::env::var("HOOKS_LOG_FORMAT").is_ok_and(|format| format == "json");
     let mut builder = env_logger::Builder::new();
     builder.parse_filters(&level).target(env_logger::Target::Stderr);
