@@ -2,3 +2,4 @@
 
 mod kit_cluster;
 mod kit_receiver;
+mod kit_sse;

@@ -5,6 +5,7 @@
 //! The kit depends on no service and not on `hooks-shared`: it starts binaries by path and signs with its own
 //! code, so that a fault in the product cannot hide itself. Every wait goes through [`until`].
 
+pub mod config;
 pub mod db;
 pub mod gate;
 pub mod http;
@@ -12,6 +13,8 @@ pub mod pg;
 pub mod port;
 pub mod process;
 pub mod receiver;
+pub mod sign;
+pub mod sse;
 mod until;
 
 pub use until::{Seen, until};

@@ -30,6 +30,11 @@ pub struct RawResponse {
 }
 
 impl RawResponse {
+    fn without_body(head: Head) -> Self {
+        let status = head.word(1).parse().unwrap_or(0);
+        Self { status, head, body: Vec::new(), chunks: Vec::new(), complete: true }
+    }
+
     /// The first value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.head.header(name)
@@ -129,12 +134,26 @@ impl RawConnection {
             .ok_or_else(|| io::Error::new(io::ErrorKind::ConnectionAborted, "closed without an answer"))
     }
 
+    /// Reads what follows a head from [`Self::recv_head`] as a response's body; what there is at the deadline.
+    pub(crate) async fn recv_body(&mut self, head: Head, deadline: Duration) -> RawResponse {
+        let mut response = RawResponse::without_body(head);
+        if timeout(deadline, self.read_body(&mut response)).await.is_err() {
+            response.complete = false;
+        }
+        response
+    }
+
     async fn read_response(&mut self, body: Body) -> io::Result<RawResponse> {
-        let head = self.read_head().await?;
-        let status = head.word(1).parse().unwrap_or(0);
-        let mut response = RawResponse { status, head, body: Vec::new(), chunks: Vec::new(), complete: true };
-        if body == Body::None || status / 100 == 1 || status == 204 || status == 304 {
-            return Ok(response);
+        let mut response = RawResponse::without_body(self.read_head().await?);
+        if body == Body::Declared {
+            self.read_body(&mut response).await;
+        }
+        Ok(response)
+    }
+
+    async fn read_body(&mut self, response: &mut RawResponse) {
+        if response.status / 100 == 1 || response.status == 204 || response.status == 304 {
+            return;
         }
         if response.head.is_chunked() {
             response.complete = dechunk(&mut self.wire, &mut response.chunks).await.is_ok();
@@ -148,7 +167,6 @@ impl RawConnection {
             response.body = self.wire.take_buffered();
             response.complete = self.wire.stream.read_to_end(&mut response.body).await.is_ok();
         }
-        Ok(response)
     }
 }
 
