@@ -12,6 +12,7 @@ pub mod http;
 pub mod pg;
 pub mod port;
 pub mod process;
+pub mod proxy;
 pub mod receiver;
 pub mod sign;
 pub mod sse;

@@ -39,7 +39,12 @@ impl Seen for bool {
 
 /// Calls `probe` until it yields a value (`Some`, `Ok` or `true`) and returns that; panics after `deadline`
 /// with `what` was awaited and what the last probe saw. A probe that hangs is given up at the deadline too.
-pub async fn until<S: Seen>(deadline: Duration, what: &str, mut probe: impl AsyncFnMut() -> S) -> S::Value {
+///
+/// The probe borrows what it needs (`async || …`); what it changes must be behind a `Cell`, a lock or an atomic.
+pub async fn until<S: Seen, F>(deadline: Duration, what: &str, mut probe: impl FnMut() -> F) -> S::Value
+where
+    F: Future<Output = S>,
+{
     let end = Instant::now() + deadline;
     let mut pause = FIRST_PAUSE;
     let mut last = String::from("no probe finished");
@@ -66,10 +71,10 @@ mod tests {
 
     #[tokio::test]
     async fn the_value_comes_back_as_soon_as_a_probe_has_it() {
-        let mut calls = 0;
+        let calls = std::cell::Cell::new(0);
         let value = until(Duration::from_secs(5), "three calls", async || {
-            calls += 1;
-            (calls == 3).then_some(calls)
+            calls.set(calls.get() + 1);
+            (calls.get() == 3).then(|| calls.get())
         })
         .await;
         assert_eq!(value, 3);
@@ -79,6 +84,20 @@ mod tests {
     #[should_panic(expected = "waited 20ms for a miracle; last seen: \"still 7\"")]
     async fn time_up_says_what_was_last_seen() {
         until(Duration::from_millis(20), "a miracle", async || Err::<(), _>("still 7")).await;
+    }
+
+    /// Whoever waits may do so in a task of its own.
+    #[tokio::test]
+    async fn waiting_in_a_spawned_task_is_possible() {
+        let count = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let waiting = tokio::spawn(async move {
+            until(Duration::from_secs(5), "a number", async || {
+                tokio::task::yield_now().await;
+                count.fetch_add(1, std::sync::atomic::Ordering::SeqCst) > 2
+            })
+            .await;
+        });
+        waiting.await.expect("it is there");
     }
 
     #[tokio::test]

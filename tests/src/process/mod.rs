@@ -196,12 +196,10 @@ impl Service {
     }
 
     /// Waits with [`until`], giving up early when the process has ended, and shows its output on failure.
-    async fn wait<T>(
-        &self,
-        what: &str,
-        deadline: Duration,
-        mut probe: impl AsyncFnMut() -> Result<T, String>,
-    ) -> T {
+    async fn wait<T, F>(&self, what: &str, deadline: Duration, probe: impl Fn() -> F) -> T
+    where
+        F: Future<Output = Result<T, String>>,
+    {
         let outcome = until(deadline, &format!("{}: {what}", self.name), async || {
             let ended = self.try_status();
             match (probe().await, ended) {
