@@ -1,11 +1,15 @@
 //! The receiver does what its script says and keeps what it got.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hooks_testkit::gate::Gate;
 use hooks_testkit::http::{RawConnection, exchange, request};
-use hooks_testkit::receiver::{Receiver, Script};
+use hooks_testkit::receiver::{Certificate, Receiver, Script};
 use hooks_testkit::until;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -106,4 +110,38 @@ async fn an_endless_answer_ends_with_its_reader_and_a_hanging_one_never_comes() 
     waiting.send(&request("GET", "/hang", &[], b"")).await.expect("send");
     receiver.wait_for(2, PATIENCE).await;
     assert!(!waiting.closed_within(Duration::from_millis(50)).await);
+}
+
+#[tokio::test]
+async fn behind_tls_only_those_come_who_trust_the_certificate() {
+    for (certificate, comes) in [
+        (Certificate::self_signed(&["localhost"]), true),
+        (Certificate::self_signed(&["elsewhere.example"]), false),
+        (Certificate::expired(&["localhost"]), false),
+    ] {
+        let mut trusted = rustls::RootCertStore::empty();
+        trusted.add(certificate.der()).expect("a certificate can be trusted");
+        let receiver = Receiver::start_tls(certificate).await;
+        let connector = TlsConnector::from(Arc::new(client_config(trusted)));
+        let tcp = TcpStream::connect(receiver.address()).await.expect("connect");
+        let name = "localhost".try_into().expect("a name");
+        let Ok(mut stream) = connector.connect(name, tcp).await else {
+            assert!(!comes, "refused {}", receiver.url("/"));
+            assert_eq!(receiver.requests().len(), 0);
+            continue;
+        };
+        assert!(comes, "accepted {}", receiver.url("/"));
+        stream.write_all(&request("POST", "/a", &[("Connection", "close")], b"x")).await.expect("send");
+        receiver.wait_for(1, PATIENCE).await;
+        assert!(receiver.url("/a").starts_with("https://localhost:"));
+    }
+}
+
+fn client_config(trusted: rustls::RootCertStore) -> rustls::ClientConfig {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("ring knows the default versions")
+        .with_root_certificates(trusted)
+        .with_no_client_auth()
 }

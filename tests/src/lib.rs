@@ -5,6 +5,9 @@
 //! The kit depends on no service and not on `hooks-shared`: it starts binaries by path and signs with its own
 //! code, so that a fault in the product cannot hide itself. Every wait goes through [`until`].
 
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
 pub mod config;
 pub mod db;
 pub mod gate;

@@ -12,8 +12,11 @@ const KEPT_VARIABLES: [&str; 7] =
     ["PATH", "TMPDIR", "LANG", "TERM", "RUST_BACKTRACE", "LLVM_PROFILE_FILE", "SSL_CERT_FILE"];
 
 /// The path of one of this workspace's binaries, built with the same profile as the running test; panics with
-/// the command that builds it if it is missing.
+/// the command that builds it if it is missing. A name with a slash is a path already.
 pub fn binary(name: &str) -> PathBuf {
+    if name.contains('/') {
+        return PathBuf::from(name);
+    }
     let dir = match std::env::var_os(BIN_DIR_VARIABLE) {
         Some(dir) => PathBuf::from(dir),
         None => profile_dir(),

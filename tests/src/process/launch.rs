@@ -21,7 +21,7 @@ impl Launch {
         Self::binary(binary).args(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"])
     }
 
-    /// Any binary of the workspace, without arguments.
+    /// Any binary of the workspace, or any program by its path, without arguments.
     pub fn binary(binary: &str) -> Self {
         Self { binary: binary.into(), args: Vec::new(), env: Vec::new(), dir: None, home: None }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
-use rustls::pki_types::PrivatePkcs8KeyDer;
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use tokio_rustls::TlsAcceptor;
 
 /// A self-signed certificate with its key.
@@ -41,6 +41,11 @@ impl Certificate {
         self.certificate.pem()
     }
 
+    /// The certificate in DER, likewise.
+    pub fn der(&self) -> CertificateDer<'static> {
+        self.certificate.der().clone()
+    }
+
     pub(super) fn acceptor(&self) -> TlsAcceptor {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let key = PrivatePkcs8KeyDer::from(self.key.serialize_der());
@@ -48,7 +53,7 @@ impl Certificate {
             .with_safe_default_protocol_versions()
             .expect("ring knows the default versions")
             .with_no_client_auth()
-            .with_single_cert(vec![self.certificate.der().clone()], key.into())
+            .with_single_cert(vec![self.der()], key.into())
             .expect("a certificate with its own key");
         TlsAcceptor::from(Arc::new(config))
     }
