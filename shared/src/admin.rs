@@ -9,7 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Named conditions, all of which must hold for the service to be ready. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct Readiness(Arc<Mutex<BTreeMap<&'static str, Option<String>>>>);
+pub struct Readiness(Arc<Conditions>);
+
+#[derive(Debug, Default)]
+struct Conditions {
+    required: Mutex<BTreeMap<&'static str, Option<String>>>,
+    notes: Mutex<BTreeMap<&'static str, String>>,
+}
 
 impl Readiness {
     /// Starts with these conditions unmet.
@@ -38,6 +44,21 @@ impl Readiness {
         }
     }
 
+    /// Something people should know that does not keep the service from its work; None takes it back.
+    pub fn note(&self, about: &'static str, text: Option<String>) {
+        let mut notes = self.0.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        match text {
+            Some(text) => notes.insert(about, text),
+            None => notes.remove(about),
+        };
+    }
+
+    /// One line per note.
+    pub fn notes(&self) -> Vec<String> {
+        let notes = self.0.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        notes.iter().map(|(about, text)| format!("{about}: {text}")).collect()
+    }
+
     pub fn is_ready(&self) -> bool {
         self.lock().values().all(Option::is_none)
     }
@@ -49,7 +70,7 @@ impl Readiness {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<&'static str, Option<String>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.required.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -105,12 +126,13 @@ pub async fn healthz() -> HttpResponse {
 
 async fn readyz(readiness: web::Data<Readiness>) -> HttpResponse {
     let complaints = readiness.complaints();
-    if complaints.is_empty() {
-        return HttpResponse::Ok().content_type("text/plain; charset=utf-8").body("ready\n");
-    }
-    HttpResponse::ServiceUnavailable()
-        .content_type("text/plain; charset=utf-8")
-        .body(complaints.join("\n") + "\n")
+    let (mut answer, mut lines) = if complaints.is_empty() {
+        (HttpResponse::Ok(), vec!["ready".to_owned()])
+    } else {
+        (HttpResponse::ServiceUnavailable(), complaints)
+    };
+    lines.extend(readiness.notes());
+    answer.content_type("text/plain; charset=utf-8").body(lines.join("\n") + "\n")
 }
 
 async fn show_metrics(metrics: web::Data<Metrics>) -> HttpResponse {

@@ -10,6 +10,7 @@ pub mod event;
 pub mod ids;
 pub mod instance;
 pub mod logging;
+pub mod maintenance;
 pub mod secret;
 pub mod service;
 pub mod shutdown;

@@ -91,6 +91,10 @@ pub struct Config {
     pub subscribe: SubscribeSettings,
     pub inspector: InspectorSettings,
     pub push: PushSettings,
+    /// Top level `retention`: of sources that the file does not name, `hooks.system` among them.
+    pub retention: Retention,
+    /// `HOOKS_MAINTENANCE_DATABASE_URL`, for the push-worker and hooksctl: a role that owns the tables.
+    pub maintenance_url: Option<Secret>,
     /// First 16 hex digits of the file's SHA-256; services publish it so that `doctor` can compare.
     pub hash: String,
     /// Things that are allowed but probably not meant; logged at start.
@@ -185,6 +189,7 @@ impl Reader<'_> {
         let subscribe = SubscribeSettings::read(root.table("subscribe"));
         let inspector = InspectorSettings::read(root.table("inspector"));
         let push = PushSettings::read(root.table("push"), &defaults.retention);
+        let maintenance_url = self.maintenance_url(root.env());
         root.finish();
         let warnings = warnings(&sources);
         Config {
@@ -197,6 +202,8 @@ impl Reader<'_> {
             subscribe,
             inspector,
             push,
+            retention: defaults.retention,
+            maintenance_url,
             hash: String::new(),
             warnings,
         }
@@ -232,6 +239,14 @@ impl Reader<'_> {
             Some(url) => Listen::Url(Secret::new(url)),
         };
         (Secret::new(url.unwrap_or_default()), listen)
+    }
+
+    fn maintenance_url(&self, env: Env<'_>) -> Option<Secret> {
+        matches!(self.service, Service::PushWorker | Service::Hooksctl)
+            .then(|| env("HOOKS_MAINTENANCE_DATABASE_URL"))
+            .flatten()
+            .filter(|url| !url.is_empty())
+            .map(Secret::new)
     }
 
     fn sources(&self, root: &Table<'_>, defaults: &source::Defaults) -> BTreeMap<String, Source> {
