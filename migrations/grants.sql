@@ -1,0 +1,23 @@
+-- Least privilege, one role a service. Run after every migration, as the owner; safe to repeat.
+-- Partitions need no grants of their own: everything goes through the parent.
+
+grant select on schema_versions, source_heads, event_days
+    to hooks_ingest, hooks_subscribe, hooks_push_worker, hooks_inspector;
+grant select, insert, update, delete on service_instances
+    to hooks_ingest, hooks_subscribe, hooks_push_worker, hooks_inspector;
+
+grant select, insert, update on source_heads, event_days to hooks_ingest;
+grant select, update on log_state to hooks_ingest;
+grant select, insert on events to hooks_ingest;
+grant select, insert, delete on handshakes to hooks_ingest;
+
+grant select on events, replay_requests, replay_head, tokens to hooks_subscribe;
+grant update (last_used_at) on tokens to hooks_subscribe;
+grant select, insert, update, delete on listeners to hooks_subscribe;
+
+grant select on events to hooks_push_worker;
+
+grant select on events, listeners, handshakes, replay_requests to hooks_inspector;
+grant select, insert on replay_requests to hooks_inspector;
+grant select, update on replay_head to hooks_inspector;
+grant select, insert, update on tokens to hooks_inspector;

@@ -1,0 +1,40 @@
+//! `hooksctl migrate`: brings the database to the newest schema; `--check` only looks.
+
+use super::{Failed, database};
+use crate::migrations;
+use anyhow::Result;
+use hooks_shared::db::SessionOptions;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Change nothing; list what is missing and exit with 1 if anything is.
+    #[arg(long)]
+    check: bool,
+}
+
+pub async fn run(args: Args) -> Result<()> {
+    let mut session = database::connect(SessionOptions::unhurried("hooksctl migrate")).await?;
+    if args.check {
+        let pending = migrations::pending(&mut session).await?;
+        if pending.is_empty() {
+            println!("the schema is up to date");
+            return Ok(());
+        }
+        for name in &pending {
+            println!("missing: {name}");
+        }
+        return Err(Failed("the schema is not up to date; run `hooksctl migrate`".to_owned()).into());
+    }
+    let outcome = migrations::migrate(&mut session).await?;
+    for warning in &outcome.warnings {
+        eprintln!("warning: {warning}");
+    }
+    for name in &outcome.applied {
+        println!("applied {name}");
+    }
+    if migrations::store_bootstrap_token(&session).await? {
+        println!("stored the bootstrap token");
+    }
+    println!("the schema is up to date");
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! One module per command. Each takes its parsed arguments and talks to one thing: the subscribe service,
+//! ingest, the inspector's API, or the database.
+
+pub mod database;
+pub mod migrate;
+
+/// The work was done and its result is no: exit code 1.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Failed(pub String);
+
+/// The command was used wrongly in a way the parser cannot see: exit code 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Usage(pub String);
+
+/// What was asked for is not there: exit code 3.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NotFound(pub String);
+
+/// The other side, or a rule, refuses: exit code 4.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(pub String);
+
+/// The server or the database cannot be reached: exit code 5.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unreachable(pub String);
+
+/// The exit code that an error stands for.
+pub fn exit_code(error: &anyhow::Error) -> u8 {
+    if error.is::<Usage>() {
+        2
+    } else if error.is::<NotFound>() {
+        3
+    } else if error.is::<Refused>() {
+        4
+    } else if error.is::<Unreachable>() {
+        5
+    } else {
+        1
+    }
+}

@@ -1,0 +1,3 @@
+//! The push-worker against real PostgreSQL.
+
+mod maintenance;

@@ -1,0 +1,317 @@
+//! Connection strings. libpq's options for TLS are read here, because the client library knows only some of
+//! them and refuses the others; everything else is passed on.
+
+use crate::Secret;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+use tokio_postgres::config::SslMode;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// Where a database is and how it is spoken to. `Debug` shows no password.
+#[derive(Clone)]
+pub struct Target {
+    pub(super) config: tokio_postgres::Config,
+    pub(super) tls: MakeRustlsConnect,
+}
+
+/// Why a connection string cannot be used. Never contains the string itself, which holds a password.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct UrlError(String);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    Anything,
+    Chain,
+    ChainAndName,
+}
+
+#[derive(Debug, Default)]
+struct TlsOptions {
+    mode: Option<String>,
+    root_cert: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Target").field("hosts", &self.config.get_hosts()).finish_non_exhaustive()
+    }
+}
+
+impl Target {
+    /// Reads `postgres://…` or `key=value …`. With several hosts the one that accepts writes is chosen.
+    pub fn parse(text: &Secret) -> Result<Self, UrlError> {
+        let (rest, options) = split_tls_options(text.expose())?;
+        let mut config = tokio_postgres::Config::from_str(&rest)
+            .map_err(|error| UrlError(format!("the database URL cannot be read: {}", reason(&error))))?;
+        if config.get_hosts().is_empty() {
+            return Err(UrlError("the database URL names no host".to_owned()));
+        }
+        if config.get_hosts().len() > 1 {
+            config.target_session_attrs(tokio_postgres::config::TargetSessionAttrs::ReadWrite);
+        }
+        let trust = apply_mode(&mut config, options.mode.as_deref())?;
+        let tls = MakeRustlsConnect::new(tls_config(trust, options.root_cert)?);
+        Ok(Self { config, tls })
+    }
+
+    /// `host:port/database` of the first host, for messages: no user, no password.
+    pub fn describe(&self) -> String {
+        use tokio_postgres::config::Host;
+        let host = match self.config.get_hosts().first() {
+            Some(Host::Tcp(name)) => name.clone(),
+            #[cfg(unix)]
+            Some(Host::Unix(path)) => path.display().to_string(),
+            _ => "?".to_owned(),
+        };
+        let port = self.config.get_ports().first().copied().unwrap_or(5432);
+        format!("{host}:{port}/{}", self.config.get_dbname().unwrap_or_default())
+    }
+
+    pub fn user(&self) -> Option<&str> {
+        self.config.get_user()
+    }
+}
+
+fn reason(error: &tokio_postgres::Error) -> String {
+    use std::error::Error as _;
+    error.source().map_or_else(|| error.to_string(), |source| source.to_string())
+}
+
+/// Takes `sslmode` and `sslrootcert` (and the libpq options without a counterpart) out of the string.
+fn split_tls_options(text: &str) -> Result<(String, TlsOptions), UrlError> {
+    let mut options = TlsOptions::default();
+    if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+        let Some((base, query)) = text.split_once('?') else { return Ok((text.to_owned(), options)) };
+        let mut kept = Vec::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let value = percent_encoding::percent_decode_str(value).decode_utf8_lossy().into_owned();
+            if !options.take(key, value)? {
+                kept.push(pair);
+            }
+        }
+        let rest = if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) };
+        return Ok((rest, options));
+    }
+    if !text.contains('=') {
+        return Err(UrlError(
+            "the database URL must look like postgres://user:password@host:5432/database".to_owned(),
+        ));
+    }
+    let mut kept = Vec::new();
+    for word in text.split_whitespace() {
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        if !options.take(key, value.trim_matches('\'').to_owned())? {
+            kept.push(word);
+        }
+    }
+    Ok((kept.join(" "), options))
+}
+
+impl TlsOptions {
+    /// True when the option was one of ours and is not passed on.
+    fn take(&mut self, key: &str, value: String) -> Result<bool, UrlError> {
+        match key {
+            "sslmode" => self.mode = Some(value),
+            "sslrootcert" if value == "system" => self.root_cert = None,
+            "sslrootcert" => self.root_cert = Some(PathBuf::from(value)),
+            "sslcert" | "sslkey" | "sslpassword" | "sslcrl" => {
+                return Err(UrlError(format!(
+                    "the database URL's option {key} is not supported: use a password"
+                )));
+            }
+            "gssencmode" | "sslsni" | "sslcompression" | "fallback_application_name" => {}
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+fn apply_mode(config: &mut tokio_postgres::Config, mode: Option<&str>) -> Result<Trust, UrlError> {
+    let (ssl, trust) = match mode {
+        None | Some("prefer") | Some("allow") => (SslMode::Prefer, Trust::Anything),
+        Some("disable") => (SslMode::Disable, Trust::Anything),
+        Some("require") => (SslMode::Require, Trust::Anything),
+        Some("verify-ca") => (SslMode::Require, Trust::Chain),
+        Some("verify-full") => (SslMode::Require, Trust::ChainAndName),
+        Some(other) => {
+            return Err(UrlError(format!(
+                "sslmode `{other}` is not known: use disable, prefer, require, verify-ca or verify-full"
+            )));
+        }
+    };
+    config.ssl_mode(ssl);
+    Ok(trust)
+}
+
+fn tls_config(trust: Trust, root_cert: Option<PathBuf>) -> Result<rustls::ClientConfig, UrlError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| UrlError(format!("TLS cannot be set up: {error}")))?;
+    if trust == Trust::Anything {
+        let verifier = Arc::new(verifier::Encrypted(provider));
+        return Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth());
+    }
+    let roots = Arc::new(root_store(root_cert)?);
+    let web = rustls::client::WebPkiServerVerifier::builder_with_provider(roots, provider)
+        .build()
+        .map_err(|error| UrlError(format!("sslrootcert cannot be used: {error}")))?;
+    let verifier: Arc<dyn rustls::client::danger::ServerCertVerifier> = match trust {
+        Trust::Chain => Arc::new(verifier::ChainOnly(web)),
+        _ => web,
+    };
+    Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
+}
+
+fn root_store(file: Option<PathBuf>) -> Result<rustls::RootCertStore, UrlError> {
+    use rustls_pki_types::{CertificateDer, pem::PemObject};
+    let mut roots = rustls::RootCertStore::empty();
+    match file {
+        Some(path) => {
+            let cannot = |why: String| UrlError(format!("sslrootcert `{}`: {why}", path.display()));
+            let certificates = CertificateDer::pem_file_iter(&path).map_err(|e| cannot(e.to_string()))?;
+            for certificate in certificates {
+                let certificate = certificate.map_err(|e| cannot(e.to_string()))?;
+                roots.add(certificate).map_err(|e| cannot(e.to_string()))?;
+            }
+            if roots.is_empty() {
+                return Err(cannot("holds no certificate".to_owned()));
+            }
+        }
+        None => {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+    }
+    Ok(roots)
+}
+
+mod verifier {
+    //! `require` encrypts without asking who answers, as libpq does; `verify-ca` asks for the chain only.
+    use rustls::client::WebPkiServerVerifier;
+    use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+    use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+    use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+    use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
+    use std::sync::Arc;
+
+    #[derive(Debug)]
+    pub struct Encrypted(pub Arc<CryptoProvider>);
+
+    impl ServerCertVerifier for Encrypted {
+        fn verify_server_cert(
+            &self,
+            _: &CertificateDer<'_>,
+            _: &[CertificateDer<'_>],
+            _: &ServerName<'_>,
+            _: &[u8],
+            _: UnixTime,
+        ) -> Result<ServerCertVerified, Error> {
+            Ok(ServerCertVerified::assertion())
+        }
+        fn verify_tls12_signature(
+            &self,
+            message: &[u8],
+            cert: &CertificateDer<'_>,
+            dss: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+        }
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            cert: &CertificateDer<'_>,
+            dss: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+        }
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            self.0.signature_verification_algorithms.supported_schemes()
+        }
+    }
+
+    #[derive(Debug)]
+    pub struct ChainOnly(pub Arc<WebPkiServerVerifier>);
+
+    impl ServerCertVerifier for ChainOnly {
+        fn verify_server_cert(
+            &self,
+            end_entity: &CertificateDer<'_>,
+            intermediates: &[CertificateDer<'_>],
+            name: &ServerName<'_>,
+            ocsp: &[u8],
+            now: UnixTime,
+        ) -> Result<ServerCertVerified, Error> {
+            match self.0.verify_server_cert(end_entity, intermediates, name, ocsp, now) {
+                Err(Error::InvalidCertificate(
+                    CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+                )) => Ok(ServerCertVerified::assertion()),
+                other => other,
+            }
+        }
+        fn verify_tls12_signature(
+            &self,
+            message: &[u8],
+            cert: &CertificateDer<'_>,
+            dss: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            self.0.verify_tls12_signature(message, cert, dss)
+        }
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            cert: &CertificateDer<'_>,
+            dss: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            self.0.verify_tls13_signature(message, cert, dss)
+        }
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            self.0.supported_verify_schemes()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Target, UrlError> {
+        Target::parse(&Secret::new(text))
+    }
+
+    #[test]
+    fn every_sslmode_of_libpq_is_read() {
+        for mode in ["disable", "prefer", "allow", "require", "verify-ca", "verify-full"] {
+            let target = parse(&format!("postgres://u:p@db:5433/x?sslmode={mode}")).expect(mode);
+            assert_eq!(target.describe(), "db:5433/x");
+        }
+        assert!(parse("postgres://u:p@db/x?sslmode=sometimes").is_err());
+        assert!(parse("host=db user=u dbname=x sslmode=verify-full").is_ok());
+    }
+
+    #[test]
+    fn an_error_never_repeats_the_password() {
+        for text in
+            ["postgres://u:hunter2@db:port/x", "hunter2", "postgres://u:hunter2@db/x?nonsense=hunter2"]
+        {
+            let error = parse(text).expect_err(text).to_string();
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+        let target = parse("postgres://u:hunter2@db/x").expect("a good one");
+        assert!(!format!("{target:?} {}", target.describe()).contains("hunter2"));
+    }
+
+    #[test]
+    fn a_root_certificate_that_is_not_there_is_named() {
+        let error =
+            parse("postgres://u@db/x?sslmode=verify-full&sslrootcert=/nowhere/ca.pem").expect_err("missing");
+        assert!(error.to_string().contains("/nowhere/ca.pem"), "{error}");
+    }
+
+    #[test]
+    fn several_hosts_are_one_target() {
+        assert_eq!(parse("postgres://u@a:1,b:2/x").map(|t| t.config.get_hosts().len()), Ok(2));
+    }
+}

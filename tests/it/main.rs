@@ -1,0 +1,8 @@
+//! The kit's own tests, and the suite that starts the real binaries together.
+
+mod kit_cluster;
+mod kit_database;
+mod kit_process;
+mod kit_proxy;
+mod kit_receiver;
+mod kit_sse;
