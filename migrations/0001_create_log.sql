@@ -36,6 +36,23 @@ create table source_heads (
 ) with (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 insert into source_heads (source) values ('hooks.system');
 
+-- A promoted standby may lack the last commits, and would give their numbers again. Under another timeline than
+-- the remembered one (or when forced, after a restore) every head is moved by a million, once. True if it was.
+create function raise_heads(force bool default false) returns bool language plpgsql as $$
+declare
+    remembered text;
+begin
+    select timeline into remembered from log_state for update;
+    if not force and coalesce(remembered = current_timeline(), true) then
+        return false;
+    end if;
+    perform from source_heads order by source for no key update;
+    update source_heads set last_sequence = last_sequence + 1000000;
+    update log_state set timeline = current_timeline();
+    return true;
+end
+$$;
+
 create table events (
     source text not null,
     sequence bigint not null check (sequence > 0),

@@ -1,1 +1,48 @@
-fn main() {}
+//! The ingest service.
+
+use clap::Parser;
+use hooks_ingest::app::{self, Seams};
+use hooks_shared::config::{self, Service};
+use hooks_shared::service::{ServiceArgs, begin};
+use hooks_shared::shutdown;
+use std::process::ExitCode;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Takes providers' webhooks, verifies them and commits them before answering.
+#[derive(Debug, Parser)]
+#[command(name = "hooks-ingest", version)]
+struct Args {
+    #[command(flatten)]
+    service: ServiceArgs,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let args = Args::parse().service;
+    match run(args).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("hooks-ingest: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(args: ServiceArgs) -> Result<(), String> {
+    let Some(config) = begin(Service::Ingest, &args)? else { return Ok(()) };
+    let stopping = shutdown::on_signals().map_err(|error| format!("signals: {error}"))?;
+    let mut hangup = signal(SignalKind::hangup()).map_err(|error| format!("signals: {error}"))?;
+    let listen = args.listen_address(Service::Ingest);
+    let running = app::build(config, &listen, &args.admin_address(Service::Ingest), Seams::default()).await?;
+    loop {
+        tokio::select! {
+            () = stopping.wait() => break,
+            _ = hangup.recv() => match config::load(&args.config, Service::Ingest) {
+                Ok(config) => running.reload(&config).await,
+                Err(error) => log::error!("the changed configuration is not used: {error}"),
+            },
+        }
+    }
+    running.stop().await;
+    Ok(())
+}

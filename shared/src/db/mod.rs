@@ -13,11 +13,11 @@ mod watch;
 pub use failure::{Failure, failure_of};
 pub use listen::{Hint, ListenState, listen};
 pub use notify::{Notifier, notify_once};
-pub use pool::{Pool, PoolError, pool};
+pub use pool::{Pool, PoolError, PooledSession, pool};
 pub use schema::{PROTOCOL_VERSION, SCHEMA_VERSION, SchemaState, check_schema};
 pub use session::{Session, SessionOptions, Sql, connect};
 pub use url::{Target, UrlError};
-pub use watch::{describe, look, watch_database};
+pub use watch::{DATABASE, SCHEMA, describe, look, watch_database};
 
 /// The one NOTIFY channel.
 pub const CHANNEL: &str = "hooks";

@@ -8,6 +8,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub type Pool = bb8::Pool<Manager>;
 pub type PoolError = bb8::RunError<tokio_postgres::Error>;
+/// A session lent by the pool, independent of the pool value it came from (`Pool::get_owned`).
+pub type PooledSession = bb8::PooledConnection<'static, Manager>;
 
 /// Opens and checks the pool's sessions.
 pub struct Manager {
