@@ -5,13 +5,16 @@ use std::borrow::Cow;
 
 pub(super) type Pair = (Vec<u8>, Vec<u8>);
 
-/// More pairs than any provider sends; the rest of a longer body is not looked at.
+/// More pairs than any provider sends.
 const MAX_PAIRS: usize = 10_000;
 
-/// Splits at `&`, then at the first `=`; `+` is a space, `%xx` a byte. Never fails: a broken escape
-/// stays as it is.
+/// Splits at `&`, then at the first `=`; `+` is a space, `%xx` a byte; a broken escape stays as it
+/// is. A text of too many pairs has none: were some left out, they would not be checked either.
 pub(super) fn pairs(text: &[u8]) -> Vec<Pair> {
-    text.split(|b| *b == b'&').filter(|piece| !piece.is_empty()).take(MAX_PAIRS).map(pair).collect()
+    if text.iter().filter(|b| **b == b'&').count() >= MAX_PAIRS {
+        return Vec::new();
+    }
+    text.split(|b| *b == b'&').filter(|piece| !piece.is_empty()).map(pair).collect()
 }
 
 fn pair(piece: &[u8]) -> Pair {

@@ -2,17 +2,19 @@
 
 use super::encoding::Encoding;
 use super::key::{KeyEncoding, KeySpec};
-use super::keys::{self, Jwk};
+use super::keys::Jwk;
 use super::mac::{Hash, MacKey};
 use super::request::View;
 use super::scheme::{Check, Context, Cover, TimeFrom};
 use super::source::{self, Source};
+use super::store::{KeyStore, PlaidAccount, Wanted};
 use super::timestamp::Unit;
 use super::verdict::{Reason, Refusal};
-use p256::ecdsa::signature::Verifier as _;
+use crate::Secret;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use std::borrow::Cow;
+use std::sync::Arc;
 use subtle::{Choice, ConstantTimeEq as _};
 use time::OffsetDateTime;
 
@@ -30,7 +32,12 @@ struct Jws {
 #[derive(Debug)]
 enum JwsKeys {
     Hs256(Vec<MacKey>),
-    Es256(Vec<Jwk>),
+    /// Those that are written down, and the account to ask for others.
+    Es256 {
+        known: Vec<Jwk>,
+        account: Option<PlaidAccount>,
+        store: Option<Arc<KeyStore>>,
+    },
 }
 
 #[derive(Debug)]
@@ -47,12 +54,17 @@ pub(super) fn compile(context: &Context<'_>) -> Option<Box<dyn Check>> {
         fields.fault("signature", "must name at least one source of the token");
     }
     let spec = KeySpec::read(fields);
-    context.require_secret();
+    let account = plaid_account(context);
+    if account.is_none() {
+        context.require_secret();
+    }
     let keys = match fields.text("algorithm") {
         Some("HS256") => {
             JwsKeys::Hs256(context.keys(&spec).iter().map(|key| MacKey::new(Hash::Sha256, key)).collect())
         }
-        Some("ES256") if spec.encoding() == KeyEncoding::Jwk => JwsKeys::Es256(jwks(context, &spec)),
+        Some("ES256") if spec.encoding() == KeyEncoding::Jwk => {
+            JwsKeys::Es256 { known: jwks(context, &spec), account, store: context.settings.keys.clone() }
+        }
         Some("ES256") => {
             fields.fault("key.encoding", "ES256 needs `jwk`");
             return None;
@@ -74,6 +86,27 @@ pub(super) fn compile(context: &Context<'_>) -> Option<Box<dyn Check>> {
         time: time_claim(context),
         unit: context.time.unit,
     }))
+}
+
+/// `key_api`: who asks Plaid for the keys that requests name.
+fn plaid_account(context: &Context<'_>) -> Option<PlaidAccount> {
+    let table = context.fields.table("key_api")?;
+    let host = match table.text("environment").unwrap_or("production") {
+        "production" => "production.plaid.com",
+        "sandbox" => "sandbox.plaid.com",
+        _ => {
+            table.fault("environment", "must be production or sandbox");
+            return None;
+        }
+    };
+    let (client_id, client_secret) = (table.text("client_id"), table.text("client_secret"));
+    for (key, value) in [("client_id", client_id), ("client_secret", client_secret)] {
+        if value.is_none_or(str::is_empty) {
+            table.fault(key, "must be given to ask for keys");
+        }
+    }
+    table.finish();
+    Some(PlaidAccount { host, client_id: client_id?.to_owned(), client_secret: Secret::from(client_secret?) })
 }
 
 fn jwks(context: &Context<'_>, spec: &KeySpec) -> Vec<Jwk> {
@@ -154,6 +187,12 @@ fn parse(value: &[u8]) -> Option<Token> {
     })
 }
 
+impl Token {
+    fn kid(&self) -> Option<&str> {
+        self.header.get("kid").and_then(Value::as_str)
+    }
+}
+
 impl Jws {
     fn token(&self, view: &View<'_>) -> Result<Token, Refusal> {
         let value = source::first(&self.signature, view)?.ok_or_else(|| Refusal::missing(self.wanted()))?;
@@ -169,18 +208,32 @@ impl Jws {
         }
         match &self.keys {
             JwsKeys::Hs256(keys) => Ok(algorithm == Some("HS256") && hmac_matches(keys, token)),
-            JwsKeys::Es256(keys) => {
-                if algorithm != Some("ES256") {
-                    return Ok(false);
-                }
-                let kid = token.header.get("kid").and_then(Value::as_str);
-                let Ok(signature) = p256::ecdsa::Signature::from_slice(&token.signature) else {
-                    return Ok(false);
-                };
-                let usable = keys::usable(keys, kid, now);
-                Ok(usable.into_iter().any(|key| key.verify(&token.signing_input, &signature).is_ok()))
+            JwsKeys::Es256 { known, .. } => {
+                let signature = p256::ecdsa::Signature::from_slice(&token.signature);
+                let (Some("ES256"), Ok(signature)) = (algorithm, signature) else { return Ok(false) };
+                let fetched = self.fetched(token)?;
+                let mut keys = known.iter().chain(fetched.as_deref());
+                let kid = token.kid();
+                Ok(keys.any(|key| key.fits(kid, now) && key.verifies(&token.signing_input, &signature)))
             }
         }
+    }
+
+    /// What must be fetched for a token: the key it names, unless that is written down.
+    fn wanted_key(&self, token: &Token) -> Option<Wanted> {
+        let JwsKeys::Es256 { known, account: Some(account), .. } = &self.keys else { return None };
+        let kid = token.kid().filter(|kid| !known.iter().any(|key| key.is(kid)))?;
+        // Ids are UUIDs; anything that could mean more than an id is not asked for.
+        let plain = kid.len() <= 100 && kid.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        plain.then(|| Wanted::PlaidKey { kid: kid.to_owned(), account: account.clone() })
+    }
+
+    fn fetched(&self, token: &Token) -> Result<Option<Arc<Jwk>>, Refusal> {
+        let Some(wanted) = self.wanted_key(token) else { return Ok(None) };
+        let JwsKeys::Es256 { store, .. } = &self.keys else { return Ok(None) };
+        let found = store.as_ref().and_then(|store| store.jwk(&wanted));
+        let missing = || Refusal::new(Reason::ConfigError, "the provider's key could not be fetched");
+        found.map(Some).ok_or_else(missing)
     }
 
     fn body_matches(&self, token: &Token, view: &View<'_>) -> bool {
@@ -212,6 +265,10 @@ impl Check for Jws {
 
     fn wanted(&self) -> String {
         source::naming(&self.signature)
+    }
+
+    fn wants(&self, view: &View<'_>) -> Option<Wanted> {
+        self.wanted_key(&self.token(view).ok()?)
     }
 
     fn prove(&self, view: &View<'_>, now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal> {

@@ -38,6 +38,10 @@ impl KeyEncoding {
 impl KeySpec {
     pub(super) const TEXT: Self = Self { strip_prefix: Vec::new(), encoding: KeyEncoding::Text, hash: None };
 
+    pub(super) fn hex() -> Self {
+        Self { encoding: KeyEncoding::Bytes(Encoding::Hex), ..Self::TEXT }
+    }
+
     pub(super) fn read(fields: &Fields<'_>) -> Self {
         let Some(table) = fields.table("key") else { return Self::TEXT };
         let spec = Self {

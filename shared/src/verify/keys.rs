@@ -2,7 +2,8 @@
 
 use super::encoding::Encoding;
 use p256::Sec1Point;
-use p256::ecdsa::VerifyingKey;
+use p256::ecdsa::signature::Verifier as _;
+use p256::ecdsa::{Signature, VerifyingKey};
 use serde_json::Value;
 use time::OffsetDateTime;
 
@@ -34,16 +35,20 @@ impl Jwk {
         })
     }
 
-    fn fits(&self, kid: Option<&str>, now: OffsetDateTime) -> bool {
+    pub(super) fn is(&self, kid: &str) -> bool {
+        self.id.as_deref() == Some(kid)
+    }
+
+    pub(super) fn verifies(&self, message: &[u8], signature: &Signature) -> bool {
+        self.key.verify(message, signature).is_ok()
+    }
+
+    /// May a token that names this id be signed with the key now?
+    pub(super) fn fits(&self, kid: Option<&str>, now: OffsetDateTime) -> bool {
         let named = match (&self.id, kid) {
             (Some(own), Some(asked)) => own == asked,
             _ => true,
         };
         named && self.expired_at.is_none_or(|end| now.unix_timestamp() < end)
     }
-}
-
-/// The keys that a token naming this id may be signed with now.
-pub(super) fn usable<'k>(keys: &'k [Jwk], kid: Option<&str>, now: OffsetDateTime) -> Vec<&'k VerifyingKey> {
-    keys.iter().filter(|jwk| jwk.fits(kid, now)).map(|jwk| &jwk.key).collect()
 }

@@ -12,6 +12,7 @@ mod address;
 mod algorithm;
 mod answers;
 mod basic;
+mod certificate;
 mod challenge;
 mod encoding;
 mod fields;
@@ -34,6 +35,7 @@ mod signer;
 
 mod source;
 mod special;
+mod store;
 mod template;
 mod timestamp;
 mod token;
@@ -41,12 +43,14 @@ mod verdict;
 mod verifier;
 
 pub use answers::Ack;
+pub use certificate::Certificate;
 pub use presets::{Preset, preset, presets};
 pub use recorded::{Parts, Recorded};
 pub use request::Request;
 pub use settings::{Compiled, Fault, Settings};
 pub use signer::{Message, Signed, Signer};
 
+pub use store::{Fetch, FetchRequest, Fetched, KeyStore, PlaidAccount, Wanted};
 pub use verdict::{ChallengeAnswer, Dedupe, Reason, Refusal, Verdict, Verified};
 pub use verifier::{Summary, Verifier, max_age};
 

@@ -7,6 +7,7 @@ use super::key::KeySpec;
 use super::request::{View, media_type};
 use super::settings::Settings;
 use super::source::{self, Source};
+use super::store::Wanted;
 use super::timestamp::{Limits, OutOfTime, Unit};
 use super::verdict::{Dedupe, Reason, Refusal, Verdict, Verified, id_text, type_text};
 use super::{algorithm, basic, jws, signed, special, token};
@@ -33,6 +34,18 @@ pub(super) trait Check: fmt::Debug + Send + Sync {
     /// The time that was signed, or why the request is not genuine. Does not look at the clock
     /// except for the validity of keys.
     fn prove(&self, view: &View<'_>, now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal>;
+    /// A handshake of the scheme's own that comes unsigned.
+    fn challenge(&self, _view: &View<'_>) -> Option<Verdict> {
+        None
+    }
+    /// A handshake of the scheme's own in a request that has been found genuine.
+    fn answer(&self, _view: &View<'_>) -> Option<Verdict> {
+        None
+    }
+    /// A key to be fetched before this request can be checked.
+    fn wants(&self, _view: &View<'_>) -> Option<Wanted> {
+        None
+    }
     /// SHA-256 of all that was signed, if a time is in it. Asked only of genuine requests.
     fn content(&self, view: &View<'_>) -> Option<[u8; 32]>;
     /// What is covered and how, for people.
@@ -176,6 +189,9 @@ impl Scheme {
 
     /// Handshakes that come unsigned are answered before anything else is looked at.
     pub(super) fn unsigned_challenge(&self, view: &View<'_>, now: OffsetDateTime) -> Option<Verdict> {
+        if let Some(verdict) = self.check.challenge(view) {
+            return Some(verdict);
+        }
         let may_store = !self.has_secret || self.handshake_until.is_some_and(|until| now < until);
         self.challenges
             .iter()
@@ -192,6 +208,10 @@ impl Scheme {
         self.check.wanted()
     }
 
+    pub(super) fn wants(&self, view: &View<'_>) -> Option<Wanted> {
+        self.check.wants(view)
+    }
+
     pub(super) fn cover(&self) -> Cover {
         self.check.cover()
     }
@@ -200,10 +220,11 @@ impl Scheme {
     pub(super) fn verify(&self, view: &View<'_>, now: OffsetDateTime) -> Verdict {
         match self.genuine(view, now) {
             Err(refusal) => Verdict::Refused(refusal),
-            Ok(timestamp) => match self.challenges.iter().find(|rule| rule.signed() && rule.asked(view)) {
-                Some(rule) => rule.answer(view),
-                None => Verdict::Ok(self.read(view, timestamp)),
-            },
+            Ok(timestamp) => {
+                let rule = self.challenges.iter().find(|rule| rule.signed() && rule.asked(view));
+                let asked = rule.map(|rule| rule.answer(view)).or_else(|| self.check.answer(view));
+                asked.unwrap_or_else(|| Verdict::Ok(self.read(view, timestamp)))
+            }
         }
     }
 

@@ -1,10 +1,11 @@
 //! What a source's configuration says about verification, and what is found wrong with it.
 
-use super::Verifier;
+use super::{KeyStore, Verifier};
 use crate::Secret;
 use ipnet::IpNet;
 use serde_json::Value;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 use time::OffsetDateTime;
 
@@ -35,6 +36,8 @@ pub struct Settings {
     pub refuse: Option<Value>,
     /// Until then a handshake may replace the secret that is there.
     pub handshake_until: Option<OffsetDateTime>,
+    /// Keys fetched from providers; without it only keys that are written down are known.
+    pub keys: Option<Arc<KeyStore>>,
 }
 
 /// One thing that is wrong, with the key it stands at, relative to the source (`verifier.signed`).

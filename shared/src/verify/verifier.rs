@@ -7,6 +7,7 @@ use super::request::{Request, View};
 use super::scheme::Scheme;
 use super::settings::{Compiled, Fault, Settings};
 use super::source::Source;
+use super::store::Wanted;
 use super::verdict::{Reason, Refusal, Verdict};
 use serde_json::Value;
 use std::time::Duration;
@@ -73,6 +74,12 @@ impl Verifier {
     /// The verdict on one request. Never panics, whatever is in it.
     pub fn verify(&self, request: &Request<'_>, now: OffsetDateTime) -> Verdict {
         self.node.verify(&View::new(*request), now)
+    }
+
+    /// A key to be fetched (see [`super::KeyStore::fill`]) before this request can be verified.
+    pub fn wants(&self, request: &Request<'_>) -> Option<Wanted> {
+        let view = View::new(*request);
+        self.node.schemes().into_iter().find_map(|scheme| scheme.wants(&view))
     }
 
     /// The answer to an event that is stored.

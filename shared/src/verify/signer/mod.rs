@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::fmt;
 use time::OffsetDateTime;
 
-pub(super) use placed::Placed;
+pub(super) use placed::{Placed, write_form};
 
 /// A request to be signed.
 #[derive(Debug, Clone, Copy)]
