@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
 
+const NOT_CHECKED: &str = "not checked yet";
+
 /// Named conditions, all of which must hold for the service to be ready. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Readiness(Arc<Conditions>);
@@ -22,15 +24,15 @@ impl Readiness {
     pub fn waiting_for(conditions: &[&'static str]) -> Self {
         let readiness = Self::default();
         for condition in conditions {
-            readiness.fail(condition, "not checked yet");
+            readiness.fail(condition, NOT_CHECKED);
         }
         readiness
     }
 
-    /// The condition holds. Says so in the log when it did not before.
+    /// The condition holds. Says so in the log when it was said not to.
     pub fn hold(&self, condition: &'static str) {
         let before = self.lock().insert(condition, None);
-        if matches!(before, Some(Some(_))) {
+        if before.flatten().is_some_and(|reason| reason != NOT_CHECKED) {
             log::info!(condition; "ready again");
         }
     }
@@ -39,7 +41,7 @@ impl Readiness {
     pub fn fail(&self, condition: &'static str, reason: impl Into<String>) {
         let reason = reason.into();
         let before = self.lock().insert(condition, Some(reason.clone()));
-        if before.flatten().as_ref() != Some(&reason) && reason != "not checked yet" {
+        if before.flatten().as_ref() != Some(&reason) && reason != NOT_CHECKED {
             log::warn!(condition, reason; "not ready");
         }
     }

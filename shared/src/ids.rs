@@ -25,6 +25,15 @@ pub fn request_id(unix_millis: i64) -> String {
     with_prefix("req_", unix_millis)
 }
 
+/// A request's id: the client's `X-Request-Id` where it is short and printable, else a new one.
+pub fn request_id_of(given: Option<&[u8]>, unix_millis: i64) -> String {
+    let usable = |id: &&[u8]| !id.is_empty() && id.len() <= 128 && id.iter().all(u8::is_ascii_graphic);
+    match given.filter(usable).and_then(|id| std::str::from_utf8(id).ok()) {
+        Some(id) => id.to_owned(),
+        None => request_id(unix_millis),
+    }
+}
+
 fn with_prefix(prefix: &str, unix_millis: i64) -> String {
     let mut random = [0u8; 16];
     rand::rng().fill_bytes(&mut random[6..]);
@@ -45,6 +54,14 @@ fn with_prefix(prefix: &str, unix_millis: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_keeps_its_id_when_it_is_printable() {
+        assert_eq!(request_id_of(Some(b"abc-1"), 0), "abc-1");
+        for bad in [None, Some(&b""[..]), Some(b"a b"), Some(b"a\x80"), Some(&[b'x'; 129])] {
+            assert!(request_id_of(bad, 0).starts_with("req_"));
+        }
+    }
 
     #[test]
     fn ids_have_their_shape_and_sort_by_time() {

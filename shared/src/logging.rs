@@ -8,7 +8,7 @@ use time::format_description::well_known::Rfc3339;
 
 /// Starts logging for a process. `service` stands in every line. Calling it twice is harmless.
 pub fn start(service: &'static str) {
-    start_at(service, "info");
+    start_at(service, "info,actix_server=warn");
 }
 
 /// The same with another default level, for programs whose words go to people directly.

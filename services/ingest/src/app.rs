@@ -55,7 +55,12 @@ pub struct Running {
 
 /// Opens the ports and starts everything. The database may be down: the service then waits for it, says so in
 /// `/readyz`, and answers 503.
-pub async fn build(config: Config, listen: &str, admin_listen: &str, seams: Seams) -> Result<Running, String> {
+pub async fn build(
+    config: Config,
+    listen: &str,
+    admin_listen: &str,
+    seams: Seams,
+) -> Result<Running, String> {
     let (sources, warnings) = Sources::compile(&config).map_err(|faults| faults.join("\n"))?;
     for warning in warnings {
         log::warn!("{warning}");
@@ -117,7 +122,8 @@ fn start_background(
 ) {
     db::watch_database(pool.clone(), readiness.clone(), stopping.clone());
     tokio::spawn(ready::watch(pool.clone(), sources.clone(), readiness.clone(), stopping.clone()));
-    Instance::new("ingest", env!("CARGO_PKG_VERSION"), config_hash).keep_alive(pool.clone(), stopping.clone());
+    Instance::new("ingest", env!("CARGO_PKG_VERSION"), config_hash)
+        .keep_alive(pool.clone(), stopping.clone());
 }
 
 /// The HTTP server. Not `HttpServer`, which has no place for a stream that shows its bytes to the tap.
@@ -165,7 +171,9 @@ impl Running {
                 }
                 self.sources.replace(sources);
                 match ready::ensure_heads(&self.pool, &self.sources).await {
-                    Ok(()) => log::info!(sources = self.sources.all().names().len(); "configuration read again"),
+                    Ok(()) => {
+                        log::info!(sources = self.sources.all().names().len(); "configuration read again")
+                    }
                     Err(reason) => self.readiness.fail(ready::HEADS, reason),
                 }
             }

@@ -14,7 +14,9 @@ const WHOLE_LIMIT: Duration = Duration::from_secs(120);
 #[derive(Debug, PartialEq, Eq)]
 pub enum BodyError {
     /// Over the limit of the source, bytes.
-    TooLarge { limit: u64 },
+    TooLarge {
+        limit: u64,
+    },
     /// No room in the process's budget.
     Full,
     /// The sender stopped sending, or its framing is broken.

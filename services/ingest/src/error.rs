@@ -20,7 +20,7 @@ pub enum Answer {
     TooSlow,
     /// The scheme's own status goes with its word.
     #[error("{}", .reason.word())]
-    Refused { reason: Reason, status: u16 },
+    Refused { reason: Reason, status: u16, detail: String },
     #[error("not stored: the database refuses this event")]
     NotStorable,
     #[error("not known to be stored, send it again")]
@@ -42,6 +42,14 @@ impl Answer {
         }
     }
 
+    /// What the log says beyond the answer: never a value that could be a secret.
+    pub fn detail(&self) -> &str {
+        match self {
+            Answer::Refused { detail, .. } => detail,
+            _ => "",
+        }
+    }
+
     pub fn response(&self) -> HttpResponse {
         let status = match self {
             Answer::UnknownSource => StatusCode::NOT_FOUND,
@@ -49,12 +57,16 @@ impl Answer {
             Answer::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Answer::BrokenBody => StatusCode::BAD_REQUEST,
             Answer::TooSlow => StatusCode::REQUEST_TIMEOUT,
-            Answer::Refused { status, .. } => StatusCode::from_u16(*status).unwrap_or(StatusCode::UNAUTHORIZED),
+            Answer::Refused { status, .. } => {
+                StatusCode::from_u16(*status).unwrap_or(StatusCode::UNAUTHORIZED)
+            }
             Answer::NotStorable => StatusCode::INTERNAL_SERVER_ERROR,
             Answer::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         };
         let mut response = HttpResponse::build(status);
-        response.content_type("text/plain; charset=utf-8").insert_header(("X-Content-Type-Options", "nosniff"));
+        response
+            .content_type("text/plain; charset=utf-8")
+            .insert_header(("X-Content-Type-Options", "nosniff"));
         match self {
             Answer::MethodNotAllowed { allow } => {
                 response.insert_header((ALLOW, allow.as_str()));

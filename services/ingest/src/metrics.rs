@@ -36,7 +36,11 @@ impl Metrics {
             budget_used: Gauge::default(),
             lanes: LaneMetrics::register(&mut registry),
         };
-        registry.register("hooks_ingest_requests", "Requests by source and outcome", metrics.requests.clone());
+        registry.register(
+            "hooks_ingest_requests",
+            "Requests by source and outcome",
+            metrics.requests.clone(),
+        );
         registry.register("hooks_ingest_body_bytes", "Bytes of stored bodies", metrics.body_bytes.clone());
         registry.register(
             "hooks_ingest_inexact_heads",

@@ -10,7 +10,7 @@ use crate::metrics::Metrics;
 use crate::remote;
 use crate::sources::{Current, ReadySource};
 use actix_web::http::StatusCode;
-use actix_web::http::header::HeaderName;
+use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use hooks_shared::clock::Clock;
@@ -70,13 +70,34 @@ pub async fn ingest(request: HttpRequest, payload: Payload, ingest: Data<Ingest>
     // Taken for every request, also one that is refused: the next head belongs to the next request.
     let tap = request.conn_data::<TapHandle>().cloned();
     let raw = tap.as_ref().and_then(TapHandle::take);
-    let Some(source) = ingest.sources.get(&name) else {
-        return ingest.refuse("", &Answer::UnknownSource);
+    let id = request_id(&request, &ingest.clock);
+    let mut response = match ingest.sources.get(&name) {
+        None => ingest.refuse("", &Answer::UnknownSource),
+        Some(source) => match ingest.handle(&request, payload, &source, raw, tap).await {
+            Ok(response) => response,
+            Err(answer) => {
+                log::warn!(source = name.as_str(), reason = answer.word(), request_id = id.as_str();
+                    "not accepted: {}", answer.detail());
+                ingest.refuse(&name, &answer)
+            }
+        },
     };
-    match ingest.handle(&request, payload, &source, raw, tap).await {
-        Ok(response) => response,
-        Err(answer) => ingest.refuse(&name, &answer),
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, value);
     }
+    response
+}
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const SEQUENCE: HeaderName = HeaderName::from_static("x-hooks-sequence");
+
+fn request_id(request: &HttpRequest, clock: &Clock) -> String {
+    let given = request.headers().get(&REQUEST_ID).map(HeaderValue::as_bytes);
+    ids::request_id_of(given, unix_millis(clock.now()))
+}
+
+fn unix_millis(now: OffsetDateTime) -> i64 {
+    (now.unix_timestamp_nanos() / 1_000_000) as i64
 }
 
 impl Ingest {
@@ -97,10 +118,8 @@ impl Ingest {
                 Err(Answer::MethodNotAllowed { allow: source.methods.join(", ") })
             }
             Verdict::Refused(refusal) => {
-                log::warn!(source = source.name.as_ref(), reason = refusal.reason.word(), detail = refusal.detail.as_str();
-                    "refused");
                 let status = source.verifier.refuse_status(refusal.reason);
-                Err(Answer::Refused { reason: refusal.reason, status })
+                Err(Answer::Refused { reason: refusal.reason, status, detail: refusal.detail.clone() })
             }
             Verdict::Ok(verified) => {
                 let verified = verified.clone();
@@ -133,7 +152,9 @@ impl Ingest {
         }
         let source = source.clone();
         // An error means that the process is stopping or that the verifier panicked: either way nothing is stored.
-        tokio::task::spawn_blocking(move || judge(&source, incoming, now)).await.map_err(|_| Answer::Unavailable)
+        tokio::task::spawn_blocking(move || judge(&source, incoming, now))
+            .await
+            .map_err(|_| Answer::Unavailable)
     }
 
     fn event(
@@ -154,8 +175,7 @@ impl Ingest {
                 tap.give_up();
             }
         }
-        let now = self.clock.now();
-        let event_id = ids::event_id((now.unix_timestamp_nanos() / 1_000_000) as i64);
+        let event_id = ids::event_id(unix_millis(self.clock.now()));
         let window = source.window_for(&verified.dedupe);
         let dedupe_key = match window {
             // Nothing is a repeat but this very event, sent again by its lane.
@@ -229,7 +249,7 @@ impl Incoming {
 
 fn acknowledge(ack: &Ack, sequence: i64) -> HttpResponse {
     let mut response = HttpResponse::build(StatusCode::from_u16(ack.status).unwrap_or(StatusCode::OK));
-    response.insert_header((HeaderName::from_static("x-hooks-sequence"), sequence));
+    response.insert_header((SEQUENCE, sequence));
     if let Some(content_type) = &ack.content_type {
         response.content_type(content_type.as_str());
     }

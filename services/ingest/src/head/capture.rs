@@ -53,7 +53,9 @@ fn exact(raw: &[u8], parsed: &Parsed<'_>) -> Option<Captured> {
 /// A client may send the absolute form, or a fragment that actix drops.
 fn same_target(raw: &str, parsed: &str) -> bool {
     let path = match raw.find("://") {
-        Some(at) if !raw.starts_with('/') => raw[at + 3..].find('/').map_or("/", |slash| &raw[at + 3 + slash..]),
+        Some(at) if !raw.starts_with('/') => {
+            raw[at + 3..].find('/').map_or("/", |slash| &raw[at + 3 + slash..])
+        }
         _ => raw,
     };
     path == parsed || path.split('#').next() == Some(parsed)
@@ -65,7 +67,8 @@ fn trim(value: &[u8]) -> &[u8] {
 
 /// The headers without order and case of names, for comparison.
 fn folded(headers: &[Header]) -> Vec<(Vec<u8>, &[u8])> {
-    let mut all: Vec<_> = headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), trim(value))).collect();
+    let mut all: Vec<_> =
+        headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), trim(value))).collect();
     all.sort_unstable();
     all
 }
@@ -87,7 +90,10 @@ mod tests {
         let captured = capture(Some(RAW), &parsed);
         assert!(captured.exact);
         assert_eq!(captured.target, b"/in/a?x=%2F");
-        assert_eq!(captured.headers, pairs(&[("X-B", b"2"), ("HOST", b"h"), ("x-b", b"\xff1"), ("Empty", b"")]));
+        assert_eq!(
+            captured.headers,
+            pairs(&[("X-B", b"2"), ("HOST", b"h"), ("x-b", b"\xff1"), ("Empty", b"")])
+        );
     }
 
     #[test]

@@ -5,6 +5,6 @@ mod capture;
 mod stream;
 mod tap;
 
-pub use capture::{Captured, Parsed, capture};
+pub use capture::{Parsed, capture};
 pub use stream::{TapHandle, TappedStream};
 pub use tap::HeadTap;

@@ -25,12 +25,18 @@ enum State {
 #[derive(Debug)]
 enum Chunk {
     /// The line with the size; its number so far, and whether the digits are over.
-    Size { value: u64, digits: u32, ended: bool },
+    Size {
+        value: u64,
+        digits: u32,
+        ended: bool,
+    },
     Data(u64),
     /// The line end after a chunk's data.
     DataEnd,
     /// Trailer lines; whether the present one has a character yet.
-    Trailer { empty: bool },
+    Trailer {
+        empty: bool,
+    },
 }
 
 /// The tap of one connection.

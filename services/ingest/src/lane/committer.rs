@@ -119,7 +119,8 @@ impl Committer {
         if job.since.elapsed() < self.settings.deadline {
             return Some(job);
         }
-        let _ = job.answer.send(Outcome::Unavailable { reason: "waited too long for the database".to_owned() });
+        let _ =
+            job.answer.send(Outcome::Unavailable { reason: "waited too long for the database".to_owned() });
         None
     }
 
@@ -195,7 +196,9 @@ impl Committer {
                 Tried::Done(stored) => {
                     mendings += 1;
                     match self.mend(batch).await {
-                        Ok(()) if mendings <= MOST_MENDINGS => last = "the log did not take the batch".to_owned(),
+                        Ok(()) if mendings <= MOST_MENDINGS => {
+                            last = "the log did not take the batch".to_owned()
+                        }
                         Ok(()) => return Ok(stored),
                         Err(reason) => last = reason,
                     }
@@ -214,7 +217,8 @@ impl Committer {
         let window = batch.iter().map(|job| job.event.window_seconds).max().unwrap_or(0);
         let bounds = self.clock.bounds(window);
         let started = Instant::now();
-        let limit = BURST_LIMIT.min(deadline.saturating_duration_since(started)).max(Duration::from_millis(100));
+        let limit =
+            BURST_LIMIT.min(deadline.saturating_duration_since(started)).max(Duration::from_millis(100));
         let result = timeout(limit, burst(session, batch, &bounds)).await;
         let error = match result {
             Ok(Ok(stored)) => {
@@ -255,11 +259,16 @@ impl Committer {
             .ok_or_else(|| "log_state is empty; run `hooksctl migrate`".to_owned())?;
         self.clock.saw(row.get("now"), row.get("newest"));
         if row.get("timeline_changed") {
-            let raised: bool =
-                session.row(store::RAISE_HEADS, &[]).await.map_err(failed)?.is_some_and(|row| row.get("raised"));
+            let raised: bool = session
+                .row(store::RAISE_HEADS, &[])
+                .await
+                .map_err(failed)?
+                .is_some_and(|row| row.get("raised"));
             if raised {
                 self.metrics.raised_heads.inc();
-                log::warn!("the database was promoted or restored: every source's numbers go on a million higher");
+                log::warn!(
+                    "the database was promoted or restored: every source's numbers go on a million higher"
+                );
             }
         }
         if row.get::<_, i64>("heads") < sources.len() as i64 {

@@ -67,8 +67,13 @@ impl Lanes {
         for number in 0..settings.lanes {
             // Not bounded by count: every job holds its bytes of the budget, which is the bound.
             let (sender, receiver) = mpsc::unbounded_channel();
-            let lane =
-                committer::Committer::new(number, settings.clone(), receiver, notifier.clone(), metrics.clone());
+            let lane = committer::Committer::new(
+                number,
+                settings.clone(),
+                receiver,
+                notifier.clone(),
+                metrics.clone(),
+            );
             queues.push(sender);
             tasks.push(tokio::spawn(lane.run()));
         }
