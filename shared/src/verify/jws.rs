@@ -146,6 +146,10 @@ fn claims(context: &Context<'_>) -> Vec<(String, Value)> {
 
 fn time_claim(context: &Context<'_>) -> Option<String> {
     match &context.time.from {
+        TimeFrom::Nowhere if context.fields.has("timestamp") => {
+            context.fields.fault("timestamp.from", "must say which claim holds the time");
+            None
+        }
         TimeFrom::Nowhere => None,
         TimeFrom::Sources(sources) => match sources.as_slice() {
             [Source::Claim(name)] => Some(name.clone()),

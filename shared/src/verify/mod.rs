@@ -55,6 +55,4 @@ pub use verdict::{ChallengeAnswer, Dedupe, Reason, Refusal, Verdict, Verified};
 pub use verifier::{Summary, Verifier, max_age};
 
 #[cfg(test)]
-mod signing_tests;
-#[cfg(test)]
-mod vectors;
+mod tests;

@@ -129,7 +129,7 @@ impl Recorded {
         if let Some(pem) = &self.cert_pem {
             over.insert("certificate".into(), json!(pem));
         }
-        if let Some(limits) = self.limits() {
+        if let Some(limits) = self.limits().filter(|_| self.has_time()) {
             over.insert("timestamp".into(), limits);
         }
         match (&self.config, &self.provider) {
@@ -152,6 +152,16 @@ impl Recorded {
             }
             (None, None) => Value::Null,
         }
+    }
+
+    /// A tolerance means nothing to a scheme without a time.
+    fn has_time(&self) -> bool {
+        let verifier = match (&self.config, &self.provider) {
+            (Some(config), _) => config.clone(),
+            (None, provider) => json!(provider),
+        };
+        let plan = super::plan::resolve(&verifier, "verifier");
+        plan.is_ok_and(|plan| plan.tables().iter().any(|table| table.map.contains_key("timestamp")))
     }
 
     fn limits(&self) -> Option<Value> {

@@ -59,9 +59,9 @@ impl Respond {
             table.fault("respond", "must say what is answered");
             return None;
         };
-        let status = respond.raw("status").and_then(Value::as_u64).unwrap_or(200);
+        let status = respond.raw("status").map_or(Some(200), Value::as_u64).unwrap_or_default();
         if !(200..300).contains(&status) {
-            respond.fault("status", "must be a success");
+            respond.fault("status", "must be a number from 200 to 299");
         }
         let headers = match respond.raw("headers") {
             Some(Value::Object(map)) => map

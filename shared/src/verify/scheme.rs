@@ -236,7 +236,7 @@ impl Scheme {
         Ok(timestamp)
     }
 
-    fn read(&self, view: &View<'_>, timestamp: Option<OffsetDateTime>) -> Verified {
+    pub(super) fn read(&self, view: &View<'_>, timestamp: Option<OffsetDateTime>) -> Verified {
         let event_type =
             source::first(&self.event_type, view).ok().flatten().and_then(|value| type_text(&value));
         let ids = self.ids(view);

@@ -121,6 +121,9 @@ fn check_time(context: &Context<'_>, templates: &[Template], format: Option<&For
     let fields = context.fields;
     let named = |template: &Template| template.names(&Piece::Timestamp);
     match &context.time.from {
+        TimeFrom::Nowhere if fields.has("timestamp") => {
+            fields.fault("timestamp.from", "must say where the time is");
+        }
         TimeFrom::Nowhere => {
             if templates.iter().any(named) || format.is_some_and(Format::carries_time) {
                 fields

@@ -133,6 +133,21 @@ impl Verifier {
     }
 }
 
+#[cfg(test)]
+impl Verifier {
+    /// What one alternative reads from a request, genuine or not.
+    pub(super) fn read(&self, alternative: usize, request: &Request<'_>) -> super::Verified {
+        self.node.schemes()[alternative].read(&View::new(*request), None)
+    }
+
+    /// For each alternative the oldest and the furthest ahead, in seconds.
+    pub(super) fn limits(&self) -> Vec<(Option<i64>, Option<i64>)> {
+        let seconds = |limit: Option<time::Duration>| limit.map(time::Duration::whole_seconds);
+        let limits = self.node.schemes().into_iter().map(|scheme| scheme.facts().limits);
+        limits.map(|limits| (seconds(limits.max_age), seconds(limits.max_future))).collect()
+    }
+}
+
 fn summary(scheme: &Scheme) -> Summary {
     let cover = scheme.cover();
     let facts = scheme.facts();

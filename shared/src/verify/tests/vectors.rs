@@ -1,7 +1,7 @@
-//! The recorded requests of `tests/vectors/signatures.json`, each with the verdict it must get.
+//! The recorded requests of `tests/vectors/`, each with the verdict it must get.
 
-use super::recorded::Recorded;
-use super::{ChallengeAnswer, Verdict, Verifier};
+use crate::verify::recorded::Recorded;
+use crate::verify::{ChallengeAnswer, Compiled, Fault, Verdict, Verifier};
 use serde::Deserialize;
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -16,10 +16,17 @@ pub(super) struct Vector {
     pub(super) also_ok: Vec<String>,
     response: Option<Value>,
     stores_secret: Option<String>,
+    /// The time that a genuine request must be found to have been signed at.
+    timestamp: Option<i64>,
 }
 
+/// Those collected from the providers' own documentation and libraries, then those made here for
+/// handshakes and for what the first ones leave open.
 pub(super) fn all() -> Vec<Vector> {
-    serde_json::from_str(include_str!("../../../tests/vectors/signatures.json")).unwrap()
+    let read = |text: &str| serde_json::from_str::<Vec<Vector>>(text).unwrap();
+    let mut vectors = read(include_str!("../../../../tests/vectors/signatures.json"));
+    vectors.extend(read(include_str!("../../../../tests/vectors/relay.json")));
+    vectors
 }
 
 impl Vector {
@@ -29,8 +36,12 @@ impl Vector {
 
     /// What is wrong with the verdict that the record gets; nothing if it is the expected one.
     pub(super) fn complaint(&self) -> Option<String> {
-        let parts = self.recorded.parts().unwrap();
         let compiled = Verifier::compile(&self.recorded.settings().unwrap());
+        self.complaint_about(compiled)
+    }
+
+    fn complaint_about(&self, compiled: Result<Compiled, Vec<Fault>>) -> Option<String> {
+        let parts = self.recorded.parts().unwrap();
         let (word, said) = match &compiled {
             Err(faults) => ("config_error", format!("{faults:?}")),
             Ok(compiled) => {
@@ -40,11 +51,23 @@ impl Vector {
                 {
                     return Some(complaint);
                 }
+                if let (Verdict::Ok(verified), Some(wanted)) = (&verdict, self.timestamp)
+                    && verified.timestamp.map(OffsetDateTime::unix_timestamp) != Some(wanted)
+                {
+                    return Some(format!("signed at {:?}, not {wanted}", verified.timestamp));
+                }
                 (verdict.word(), format!("{verdict:?}"))
             }
         };
         let fits = word == self.expect || self.also_ok.iter().any(|other| other == word);
         (!fits).then(|| format!("expected {}, got {word}: {said}", self.expect))
+    }
+
+    /// The same with another scheme in the place of the preset.
+    pub(super) fn complaint_under(&self, verifier: &Value) -> Option<String> {
+        let mut recorded = self.recorded.clone();
+        recorded.config = Some(verifier.clone());
+        self.complaint_about(Verifier::compile(&recorded.settings().unwrap()))
     }
 
     fn answer_complaint(&self, answer: &ChallengeAnswer) -> Option<String> {

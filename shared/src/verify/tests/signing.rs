@@ -1,8 +1,8 @@
 //! What is signed for a preset verifies under that preset.
 
-use super::recorded::Parts;
-use super::{Message, Reason, Settings, Signer, Verdict, Verifier, presets};
 use crate::Secret;
+use crate::verify::recorded::Parts;
+use crate::verify::{Message, Reason, Settings, Signer, Verdict, Verifier, presets};
 use serde_json::{Value, json};
 use time::macros::datetime;
 use time::{Duration, OffsetDateTime};

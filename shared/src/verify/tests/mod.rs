@@ -1,0 +1,8 @@
+//! Tests of the whole: recorded requests, handshakes, signing and verifying, and that every key of
+//! every preset is needed.
+
+mod handshakes;
+mod mutation;
+mod presets;
+mod signing;
+mod vectors;
