@@ -6,8 +6,10 @@ use hooks_shared::db::{Session, describe};
 use refinery::{Migration, Runner};
 
 /// Every file of `migrations/NNNN_….sql`, in order. A test compares this list with the folder.
-pub const MIGRATIONS: &[(&str, &str)] =
-    &[("0001_create_log", include_str!("../../../migrations/0001_create_log.sql"))];
+pub const MIGRATIONS: &[(&str, &str)] = &[
+    ("0001_create_log", include_str!("../../../migrations/0001_create_log.sql")),
+    ("0002_create_push", include_str!("../../../migrations/0002_create_push.sql")),
+];
 const GRANTS: &str = include_str!("../../../migrations/grants.sql");
 
 /// The login roles, without their `hooks_` prefix.
