@@ -4,7 +4,7 @@ use crate::server::Endpoint;
 use anyhow::{Context, Result};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// One source's cursor at one server.
 #[derive(Debug)]
@@ -25,9 +25,6 @@ impl CursorFile {
         Ok(Self { path: state.join("hooks").join(name) })
     }
 
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
 
     /// The stored cursor; 0 without a file. A file with something else in it is an error: starting over
     /// silently would send everything again.
@@ -81,7 +78,7 @@ mod tests {
         cursor.write(41).expect("write");
         cursor.write(42).expect("write again");
         assert_eq!(cursor.read().expect("read"), 42);
-        std::fs::write(cursor.path(), "garbage").expect("spoil it");
+        std::fs::write(&cursor.path, "garbage").expect("spoil it");
         assert!(cursor.read().is_err());
     }
 

@@ -10,6 +10,7 @@ mod options;
 mod output;
 mod resign;
 mod server;
+mod store;
 mod stream;
 mod target;
 
@@ -38,7 +39,14 @@ enum Command {
     Send(commands::send::Args),
     #[command(subcommand)]
     Events(commands::events::Command),
+    #[command(subcommand)]
+    Token(commands::token::Command),
+    #[command(subcommand)]
+    Sources(commands::sources::Command),
     Migrate(commands::migrate::Args),
+    Verify(commands::verify::Args),
+    Prune(commands::prune::Args),
+    Doctor(commands::doctor::Args),
     Completions(commands::completions::Args),
 }
 
@@ -67,7 +75,12 @@ async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Replay(args) => commands::replay::run(global, args).await,
         Command::Send(args) => commands::send::run(global, args).await,
         Command::Events(command) => commands::events::run(global, command).await,
+        Command::Token(command) => commands::token::run(global, command).await,
+        Command::Sources(command) => commands::sources::run(global, command).await,
         Command::Migrate(args) => commands::migrate::run(args).await,
+        Command::Verify(args) => commands::verify::run(global, args).await,
+        Command::Prune(args) => commands::prune::run(global, args).await,
+        Command::Doctor(args) => commands::doctor::run(global, args).await,
         Command::Completions(args) => commands::completions::run(args),
     }
 }

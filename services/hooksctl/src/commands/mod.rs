@@ -3,12 +3,17 @@
 
 pub mod completions;
 pub mod database;
+pub mod doctor;
 pub mod events;
 pub mod forward;
 pub mod migrate;
+pub mod prune;
 pub mod replay;
 pub mod send;
+pub mod sources;
 pub mod tail;
+pub mod token;
+pub mod verify;
 
 /// The work was done and its result is no: exit code 1.
 #[derive(Debug, thiserror::Error)]

@@ -30,11 +30,6 @@ pub fn raw(bytes: &[u8]) -> anyhow::Result<()> {
     finish(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
-/// Writes one JSON value as one line of data.
-pub fn json(value: &serde_json::Value) -> anyhow::Result<()> {
-    line(&value.to_string())
-}
-
 /// Writes one line that is not data. A closed standard error is no reason to stop.
 pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
