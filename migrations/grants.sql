@@ -34,3 +34,10 @@ grant select on attempts to hooks_inspector, hooks_subscribe;
 grant select on deliveries, push_subscriptions, subscription_cursors to hooks_subscribe;
 grant select, insert on audit to hooks_inspector;
 grant insert on audit to hooks_push_worker;
+
+-- People and what they see. The audit is only ever added to; maintenance, as the owner, ends what is too old.
+grant select, insert, update on people, invites, pairings to hooks_inspector;
+grant select, insert, update, delete on sessions, idempotency_keys, rate_limits to hooks_inspector;
+grant select, insert, update on event_search_progress to hooks_inspector;
+grant select, insert on event_search to hooks_inspector;
+grant select, insert on samples to hooks_inspector;
