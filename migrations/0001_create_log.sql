@@ -83,6 +83,44 @@ exception when feature_not_supported then
 end
 $$;
 
+-- Which of a batch's events are in the log already. Called by append while it holds the locks of the heads, so
+-- the answer is exact. Planned at each call with the bounds as values, so that only the partitions within the
+-- widest window are planned, locked and read (shared/adr/0004-bounds-are-values.md).
+-- window_seconds 0: only the very same event counts, which its sender's lane may send again within ten minutes.
+create function find_repeats(sources text[], event_ids text[], dedupe_keys bytea[], window_seconds bigint[])
+returns table (place bigint, sequence bigint, received_at timestamptz, own bool)
+language plpgsql as $$
+declare
+    lower timestamptz;
+    upper timestamptz;
+begin
+    select clock_timestamp() - make_interval(secs => greatest(600, (select max(w) from unnest(window_seconds) w))),
+        max(h.last_received_at)
+    into lower, upper
+    from source_heads h
+    where h.source = any(sources);
+    lower := least(lower, upper - (clock_timestamp() - lower));
+    return query execute
+        'select i.place, e.sequence, e.received_at, e.event_id = i.event_id
+        from unnest($1, $2, $3, $4) with ordinality as i(source, event_id, dedupe_key, window_seconds, place)
+        join source_heads h on h.source = i.source
+        cross join lateral (
+            select sequence, received_at, event_id
+            from events
+            where source = i.source
+                and dedupe_key = i.dedupe_key
+                and received_at >= $5
+                and received_at <= $6
+                and (event_id = i.event_id
+                    or received_at > greatest(h.last_received_at, clock_timestamp())
+                        - make_interval(secs => i.window_seconds))
+            order by event_id <> i.event_id, sequence
+            limit 1
+        ) e'
+        using sources, event_ids, dedupe_keys, window_seconds, lower, upper;
+end
+$$;
+
 -- Where a source's sequences lie in time, so that every statement on events can bound received_at.
 -- last_sequence is null for the source's newest day.
 create table event_days (

@@ -11,6 +11,8 @@ pub mod ids;
 pub mod instance;
 pub mod logging;
 pub mod maintenance;
+pub mod push;
+pub mod sealed;
 pub mod secret;
 pub mod service;
 pub mod shutdown;

@@ -1,5 +1,10 @@
 //! The command line that the four services have in common, and how each begins.
 
+mod healthcheck;
+pub mod production;
+
+pub use healthcheck::Health;
+
 use crate::config::{self, Config, Service};
 use clap::Parser;
 use std::path::PathBuf;
@@ -11,14 +16,17 @@ pub struct ServiceArgs {
     #[arg(long, env = "HOOKS_CONFIG", default_value = "hooks.yaml")]
     pub config: PathBuf,
     /// Address and port to serve on; port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, env = "HOOKS_LISTEN", value_name = "ADDRESS:PORT")]
     pub listen: Option<String>,
     /// Address and port of /healthz, /readyz and /metrics.
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, env = "HOOKS_ADMIN_LISTEN", value_name = "ADDRESS:PORT")]
     pub admin_listen: Option<String>,
     /// Read the configuration, say what is wrong with it, and stop.
     #[arg(long)]
     pub check_config: bool,
+    /// Ask the service that runs with these addresses how it is, and exit with 0 (well) or 1.
+    #[arg(long, value_name = "WHAT", num_args = 0..=1, default_missing_value = "alive")]
+    pub healthcheck: Option<Health>,
 }
 
 /// A service's ports when nothing else is said.
@@ -54,6 +62,10 @@ impl ServiceArgs {
 /// Starts logging and reads the configuration. None when `--check-config` has said all there is to say.
 /// The error is text for people, several lines where several things are wrong.
 pub fn begin(service: Service, args: &ServiceArgs) -> Result<Option<Config>, String> {
+    if let Some(health) = args.healthcheck {
+        return healthcheck::ask(&args.admin_address(service), health).map(|()| None);
+    }
+    production::check()?;
     crate::logging::start(service.name());
     let config = config::load(&args.config, service).map_err(|error| error.to_string())?;
     for warning in &config.warnings {

@@ -1,5 +1,7 @@
 //! A database per test.
 
+use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
 use tokio_postgres::types::ToSql;
@@ -53,7 +55,8 @@ impl TestDb {
     }
 
     fn named_on(cluster: &Cluster) -> Self {
-        Self { cluster: cluster.clone(), name: format!("test_{}", uuid::Uuid::new_v4().simple()) }
+        let name = format!("test_{}", uuid::Uuid::new_v4().simple());
+        Self { cluster: cluster.clone(), name }
     }
 
     /// The database's name.
@@ -122,6 +125,7 @@ async fn build_template(cluster: &Cluster) -> Result<(), String> {
     let admin = cluster.superuser_client("postgres").await;
     let say = |error: tokio_postgres::Error| format!("{error:?}");
     admin.batch_execute(&format!("create database {TEMPLATE} template template0")).await.map_err(say)?;
+    warn_of_stale_migrator();
     let mut env = role_password_env();
     env.push(("HOOKS_DATABASE_URL".into(), cluster.url(TEMPLATE)));
     let env: Vec<(&str, &str)> = env.iter().map(|(name, value)| (&**name, &**value)).collect();
@@ -134,6 +138,23 @@ async fn build_template(cluster: &Cluster) -> Result<(), String> {
     }
     let close = format!("alter database {TEMPLATE} with is_template true allow_connections false");
     admin.batch_execute(&close).await.map_err(say)
+}
+
+/// Says so, past the test runner's capture, if a migration has changed since `hooksctl` was built: nothing else
+/// would explain why the tests see the old schema.
+fn warn_of_stale_migrator() {
+    let changed = |path: &Path| path.metadata().and_then(|meta| meta.modified()).ok();
+    let migrations = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../migrations"));
+    let files = migrations.into_iter().flatten().flatten().map(|entry| entry.path());
+    let newest = files
+        .filter(|path| path.extension().is_some_and(|end| end == "sql"))
+        .map(|path| changed(&path))
+        .max();
+    if newest.flatten() > changed(&process::binary("hooksctl")) {
+        let warning =
+            "warning: hooksctl is older than migrations/*.sql: `cargo build --workspace` builds it anew\n";
+        let _ = std::io::stderr().write_all(warning.as_bytes());
+    }
 }
 
 /// `create database … template` copies neither the owner nor the grants and settings on the database itself.

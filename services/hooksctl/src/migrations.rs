@@ -6,8 +6,11 @@ use hooks_shared::db::{Session, describe};
 use refinery::{Migration, Runner};
 
 /// Every file of `migrations/NNNN_….sql`, in order. A test compares this list with the folder.
-pub const MIGRATIONS: &[(&str, &str)] =
-    &[("0001_create_log", include_str!("../../../migrations/0001_create_log.sql"))];
+pub const MIGRATIONS: &[(&str, &str)] = &[
+    ("0001_create_log", include_str!("../../../migrations/0001_create_log.sql")),
+    ("0002_create_push", include_str!("../../../migrations/0002_create_push.sql")),
+    ("0003_create_people", include_str!("../../../migrations/0003_create_people.sql")),
+];
 const GRANTS: &str = include_str!("../../../migrations/grants.sql");
 
 /// The login roles, without their `hooks_` prefix.
@@ -24,17 +27,17 @@ pub struct Outcome {
 }
 
 /// Brings the database to the newest schema. Safe to run twice and from two places at once.
-pub async fn migrate(session: &mut Session) -> Result<Outcome> {
+pub async fn migrate(session: &mut Session, passwords: Passwords<'_>) -> Result<Outcome> {
     session.execute("select pg_advisory_lock($1)", &[&LOCK]).await.map_err(readable)?;
-    let done = migrate_locked(session).await;
+    let done = migrate_locked(session, passwords).await;
     // The session may be broken; its end releases the lock as well.
     let _ = session.execute("select pg_advisory_unlock($1)", &[&LOCK]).await;
     done
 }
 
-async fn migrate_locked(session: &mut Session) -> Result<Outcome> {
+async fn migrate_locked(session: &mut Session, passwords: Passwords<'_>) -> Result<Outcome> {
     let mut outcome = Outcome::default();
-    let with_roles = ensure_roles(session, &mut outcome.warnings).await?;
+    let with_roles = ensure_roles(session, passwords, &mut outcome.warnings).await?;
     if with_roles {
         session.batch_execute("set role hooks_owner").await.map_err(readable)?;
     }
@@ -82,7 +85,11 @@ fn all() -> Result<Vec<Migration>> {
 
 /// Makes the roles where this user may, and gives the login roles their passwords. False where it may not:
 /// then everything belongs to this user, and the services connect as it.
-async fn ensure_roles(session: &Session, warnings: &mut Vec<String>) -> Result<bool> {
+async fn ensure_roles(
+    session: &Session,
+    passwords: Passwords<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<bool> {
     let may: bool = session
         .query_one("select rolsuper or rolcreaterole from pg_roles where rolname = current_user", &[])
         .await
@@ -105,7 +112,7 @@ async fn ensure_roles(session: &Session, warnings: &mut Vec<String>) -> Result<b
     }
     session.batch_execute(&make_roles()).await.map_err(readable).context("creating the roles failed")?;
     for role in ROLES {
-        set_password(session, role, warnings).await?;
+        set_password(session, role, passwords, warnings).await?;
     }
     Ok(true)
 }
@@ -132,9 +139,14 @@ fn make_role(name: &str, login: &str) -> String {
     )
 }
 
-async fn set_password(session: &Session, role: &str, warnings: &mut Vec<String>) -> Result<()> {
-    let variable = format!("HOOKS_{}_PASSWORD", role.to_uppercase());
-    let Some(password) = secret_variable(&variable)? else { return Ok(()) };
+async fn set_password(
+    session: &Session,
+    role: &str,
+    passwords: Passwords<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<()> {
+    let variable = password_variable(role);
+    let Some(password) = passwords(role)? else { return Ok(()) };
     if password.expose().len() < 8 {
         warnings.push(format!("{variable} is shorter than 8 characters"));
     }
@@ -148,6 +160,18 @@ async fn set_password(session: &Session, role: &str, warnings: &mut Vec<String>)
         .map_err(readable)?
         .get(0);
     session.batch_execute(&statement).await.map_err(readable).with_context(|| format!("setting {variable}"))
+}
+
+/// Gives a login role's password, by the role's name without `hooks_`; none leaves it as it is.
+pub type Passwords<'a> = &'a (dyn Fn(&str) -> Result<Option<Secret>> + Sync);
+
+/// Passwords from `HOOKS_<ROLE>_PASSWORD` and `HOOKS_<ROLE>_PASSWORD_FILE`.
+pub fn passwords_of_environment(role: &str) -> Result<Option<Secret>> {
+    secret_variable(&password_variable(role))
+}
+
+fn password_variable(role: &str) -> String {
+    format!("HOOKS_{}_PASSWORD", role.to_uppercase())
 }
 
 /// `NAME`, or the contents of the file that `NAME_FILE` names (one line end at its end is not part of it).

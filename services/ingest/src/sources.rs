@@ -1,8 +1,8 @@
 //! The sources as ingest uses them: each with its verifier and the rules that follow from it.
 
 use hooks_shared::Config;
-use hooks_shared::config::{DEFAULT_BODY_LIMIT, DedupeWindow, Source, effective_skew};
-use hooks_shared::verify::{Ack, Dedupe, Settings, Verifier, max_age};
+use hooks_shared::config::{DEFAULT_BODY_LIMIT, DedupeWindow, Source};
+use hooks_shared::verify::{Ack, Dedupe, Settings, Verifier};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -72,15 +72,10 @@ impl Sources {
 }
 
 fn settings(source: &Source, config: &Config) -> Settings {
-    let own_max_age = max_age(&source.verifier).ok().flatten();
     Settings {
         verifier: source.verifier.clone(),
         secrets: source.secrets.clone(),
-        // The scheme's own window stays the scheme's; a wider rule of the file is handed in.
-        skew_window: match own_max_age {
-            None if source.skew_window.is_none() && source.default_skew.is_none() => None,
-            own => Some(effective_skew(source, own)),
-        },
+        skew_window: source.skew_window,
         public_url: source.public_url.clone(),
         base_url: config.public_url.clone(),
         verify_token: source.verify_token.clone(),

@@ -9,6 +9,9 @@ mod table;
 mod values;
 mod yaml;
 
+#[cfg(test)]
+mod tests;
+
 pub use push::{PushSettings, RetrySchedule};
 pub use settings::{IngestSettings, InspectorSettings, SubscribeSettings};
 pub use source::{DedupeWindow, Retention, Source, effective_skew};

@@ -11,7 +11,7 @@ use super::{SUPERUSER, SUPERUSER_PASSWORD, connect};
 /// How a cluster differs from the default: `fsync` off, replication possible, 300 connections.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Real flushes: needed where a test says something about durability or time, slow elsewhere.
+    /// Real flushes to a real disk: needed where something is said about durability, time or a lot of data.
     pub fsync: bool,
     /// Further lines for `postgresql.conf`, as (name, value); they win over the kit's.
     pub settings: Vec<(String, String)>,
@@ -31,6 +31,8 @@ impl Options {
 
     fn to_conf(&self) -> String {
         let switch = if self.fsync { "on" } else { "off" };
+        // Without flushes a checkpoint costs little, and the directory may be in memory.
+        let wal = if self.fsync { "4GB" } else { "512MB" };
         let mut lines = format!(
             "listen_addresses = '127.0.0.1'\n\
              fsync = {switch}\n\
@@ -41,7 +43,7 @@ impl Options {
              wal_level = replica\n\
              hot_standby = on\n\
              checkpoint_timeout = 30min\n\
-             max_wal_size = 4GB\n\
+             max_wal_size = {wal}\n\
              timezone = 'UTC'\n\
              log_timezone = 'UTC'\n\
              log_line_prefix = '%m [%p] %a@%d '\n"
@@ -81,7 +83,7 @@ impl Cluster {
 
     /// A cluster of this test's own.
     pub async fn start(options: Options) -> Self {
-        let mut server = Server::prepare();
+        let mut server = Server::prepare(options.fsync);
         let password_file = server.dir.join("password");
         server.write(&password_file, SUPERUSER_PASSWORD);
         let mut initdb = server.command("initdb");

@@ -2,12 +2,14 @@
 
 mod binaries;
 mod cluster;
+mod place;
 mod server;
 mod standby;
 mod watchdog;
 
 pub use binaries::BINDIR_VARIABLE;
 pub use cluster::{Cluster, Options, StopMode};
+pub use place::PLACE_VARIABLE;
 
 /// The superuser of every test cluster.
 pub const SUPERUSER: &str = "postgres";

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::binaries::{self, Account};
 use super::watchdog::Watchdog;
-use super::{SUPERUSER, SUPERUSER_PASSWORD, connect};
+use super::{SUPERUSER, SUPERUSER_PASSWORD, connect, place};
 use crate::{port, until};
 
 /// How long a start, a crash recovery or a stop may take on a busy machine.
@@ -22,6 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) struct Server {
     pub dir: PathBuf,
     pub port: u16,
+    /// Real flushes to a real disk.
+    pub durable: bool,
     bindir: PathBuf,
     account: Option<Account>,
     child: Mutex<Option<Child>>,
@@ -31,10 +33,10 @@ pub(super) struct Server {
 
 impl Server {
     /// A fresh directory with an empty place for the data; nothing runs yet.
-    pub fn prepare() -> Self {
+    pub fn prepare(durable: bool) -> Self {
         let dir = tempfile::Builder::new()
             .prefix("hooks-pg-")
-            .tempdir()
+            .tempdir_in(place::parent(durable))
             .expect("make a temporary directory for a test cluster")
             .keep();
         let watchdog = Watchdog::over(&dir);
@@ -46,6 +48,7 @@ impl Server {
         Self {
             dir,
             port: port::free(),
+            durable,
             bindir: binaries::bindir(),
             account,
             child: Mutex::new(None),

@@ -17,7 +17,7 @@ impl Cluster {
     /// A standby that streams from `address`: a proxy before this cluster, so that the test can cut
     /// replication and lose commits on purpose.
     pub async fn standby_via(&self, address: SocketAddr) -> Cluster {
-        let server = Server::prepare();
+        let server = Server::prepare(self.server.durable);
         let source = format!(
             "host={} port={} user={SUPERUSER} password={SUPERUSER_PASSWORD} application_name=kit_standby",
             address.ip(),

@@ -1,10 +1,11 @@
 //! `hooksctl migrate`: brings the database to the newest schema; `--check` only looks.
 
-use super::{Failed, database};
+use super::{Failed, Refused, database};
 use crate::migrations;
 use anyhow::Result;
 use hooks_shared::db::SessionOptions;
 
+/// Bring the database to the newest schema. Talks to: the database.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Change nothing; list what is missing and exit with 1 if anything is.
@@ -13,6 +14,8 @@ pub struct Args {
 }
 
 pub async fn run(args: Args) -> Result<()> {
+    // The passwords and the token that this command stores come from the environment.
+    hooks_shared::service::production::check().map_err(Refused)?;
     let mut session = database::connect(SessionOptions::unhurried("hooksctl migrate")).await?;
     if args.check {
         let pending = migrations::pending(&mut session).await?;

@@ -1,8 +1,19 @@
 //! One module per command. Each takes its parsed arguments and talks to one thing: the subscribe service,
 //! ingest, the inspector's API, or the database.
 
+pub mod completions;
 pub mod database;
+pub mod doctor;
+pub mod events;
+pub mod forward;
 pub mod migrate;
+pub mod prune;
+pub mod replay;
+pub mod send;
+pub mod sources;
+pub mod tail;
+pub mod token;
+pub mod verify;
 
 /// The work was done and its result is no: exit code 1.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +42,9 @@ pub struct Unreachable(pub String);
 
 /// The exit code that an error stands for.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
-    if error.is::<Usage>() {
+    if error.is::<crate::output::OutputClosed>() {
+        0
+    } else if error.is::<Usage>() {
         2
     } else if error.is::<NotFound>() {
         3
@@ -39,7 +52,14 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
         4
     } else if error.is::<Unreachable>() {
         5
+    } else if error.is::<crate::interrupt::Interrupted>() {
+        130
     } else {
         1
     }
+}
+
+/// True where the exit code says all there is to say.
+pub fn is_silent(error: &anyhow::Error) -> bool {
+    error.is::<crate::output::OutputClosed>() || error.is::<crate::interrupt::Interrupted>()
 }

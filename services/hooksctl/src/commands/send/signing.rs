@@ -1,0 +1,117 @@
+//! The source's scheme and secret, from `hooks.yaml`.
+
+use crate::commands::{Failed, NotFound, Usage};
+use crate::resign::apply;
+use crate::target::{Outgoing, Target};
+use anyhow::{Context, Result};
+use hooks_shared::Config;
+use hooks_shared::config::{self, ConfigError, Service, Source};
+use hooks_shared::verify::{self, Signer, Verifier};
+use std::path::Path;
+use time::OffsetDateTime;
+
+/// How requests to one source are signed.
+#[derive(Debug)]
+pub struct Signing {
+    signer: Signer,
+    preset: Option<&'static str>,
+    /// Where the provider believes the source is, for schemes that sign it.
+    url: Option<String>,
+}
+
+/// Reads the configuration and compiles the source's scheme.
+pub fn read(path: &Path, name: &str) -> Result<Signing> {
+    let config = load(path, name)?;
+    let source = config.sources.get(name).ok_or_else(|| {
+        let names: Vec<&str> = config.sources.keys().map(String::as_str).collect();
+        NotFound(format!("{} has no source `{name}`; it has {}", path.display(), names.join(", ")))
+    })?;
+    let compiled =
+        Verifier::compile(&source.verification(&config)).map_err(|faults| faulty(path, name, &faults))?;
+    let secret = source
+        .secrets
+        .first()
+        .ok_or_else(|| Usage(format!("{}: sources.{name} has no secret to sign with", path.display())))?;
+    let signer = Signer::new(&source.verifier, secret).map_err(|faults| faulty(path, name, &faults))?;
+    Ok(Signing { signer, preset: compiled.verifier.preset(), url: public_url(&config, source) })
+}
+
+fn faulty(path: &Path, name: &str, faults: &[verify::Fault]) -> Failed {
+    let faults: Vec<String> = faults.iter().map(|fault| format!("sources.{name}.{fault}")).collect();
+    Failed(format!("{}: {}", path.display(), faults.join("; ")))
+}
+
+fn public_url(config: &Config, source: &Source) -> Option<String> {
+    source
+        .public_url
+        .clone()
+        .or_else(|| config.public_url.as_ref().map(|base| format!("{base}/ingest/{}", source.name)))
+}
+
+/// Loads the file. What is wrong with other sources only (a variable that is set where ingest runs, say) is
+/// no reason not to sign for this one.
+fn load(path: &Path, name: &str) -> Result<Config> {
+    let error = match config::load(path, Service::Hooksctl) {
+        Ok(config) => return Ok(config),
+        Err(error) => error,
+    };
+    if error.faults.iter().any(|(_, fault)| concerns(&fault.key, name)) {
+        return Err(Usage(error.to_string()).into());
+    }
+    leniently(path).map_err(|_| Usage(error.to_string()).into())
+}
+
+fn concerns(key: &str, name: &str) -> bool {
+    match key.strip_prefix("sources.") {
+        Some(rest) => rest == name || rest.starts_with(&format!("{name}.")),
+        None => true,
+    }
+}
+
+/// Unset variables read as a word that is no secret of anybody's.
+fn leniently(path: &Path) -> Result<Config, ConfigError> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    let lookup = |name: &str| std::env::var(name).ok().or_else(|| Some("unset".to_owned()));
+    config::parse(&path.display().to_string(), &text, &folder, Service::Hooksctl, &lookup)
+}
+
+impl Signing {
+    pub fn preset(&self) -> Option<&'static str> {
+        self.preset
+    }
+
+    pub fn sign(
+        &self,
+        request: &mut Outgoing,
+        target: &Target,
+        id: &str,
+        event_type: &str,
+        now: OffsetDateTime,
+    ) -> Result<()> {
+        let message = verify::Message {
+            method: &request.method,
+            url: self.url.as_deref().unwrap_or(target.url()),
+            body: &request.body,
+            id,
+            event_type: Some(event_type),
+            now,
+        };
+        let signed = self.signer.sign(&message).map_err(Usage).context("the event cannot be signed")?;
+        apply(request, target, signed);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_of_other_sources_are_not_this_ones() {
+        assert!(concerns("sources.demo.secret", "demo"));
+        assert!(concerns("sources.demo", "demo"));
+        assert!(concerns("push.lease", "demo"));
+        assert!(!concerns("sources.demo2.secret", "demo"));
+    }
+}

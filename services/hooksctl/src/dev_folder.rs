@@ -1,0 +1,75 @@
+//! The `.hooks` folder that `hooksctl dev` keeps beside `hooks.yaml`, as the other commands read it.
+
+use crate::output::note;
+use hooks_shared::Secret;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Its name.
+pub const NAME: &str = ".hooks";
+/// The file of tokens in it: a name and a token on each line.
+pub const TOKENS: &str = "tokens";
+/// The file of the running services' addresses in it: a name and a URL on each line.
+pub const URLS: &str = "urls";
+
+/// A `.hooks` folder that belongs to this user.
+#[derive(Debug, Clone)]
+pub struct DevFolder(PathBuf);
+
+impl DevFolder {
+    /// The nearest one, from the current folder upwards.
+    pub fn find() -> Option<Self> {
+        let here = std::env::current_dir().ok()?;
+        here.ancestors().map(|folder| folder.join(NAME)).find(|folder| folder.is_dir()).map(Self)
+    }
+
+    /// The address at which `dev` runs the service called `name`.
+    pub fn url(&self, name: &str) -> Option<String> {
+        lookup(&std::fs::read_to_string(self.0.join(URLS)).ok()?, name)
+    }
+
+    /// The token called `name`. A file that others could have read or written is not used.
+    pub fn token(&self, name: &str) -> Option<Secret> {
+        let path = self.0.join(TOKENS);
+        let text = std::fs::read_to_string(&path).ok()?;
+        if let Err(why) = private(&path) {
+            note(&format!("hooksctl: {} is not used: {why}", path.display()));
+            return None;
+        }
+        lookup(&text, name).map(Secret::new)
+    }
+}
+
+/// The value after `name` on its line; lines that begin with `#` are for people.
+fn lookup(text: &str, name: &str) -> Option<String> {
+    let pairs = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(' '));
+    let (_, value) = pairs.into_iter().find(|(known, _)| *known == name)?;
+    Some(value.trim().to_owned()).filter(|value| !value.is_empty())
+}
+
+fn private(path: &Path) -> Result<(), String> {
+    let meta = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    // SAFETY: geteuid has no preconditions and cannot fail.
+    let me = unsafe { libc::geteuid() };
+    if meta.uid() != me {
+        return Err("it belongs to another user".to_owned());
+    }
+    if meta.mode() & 0o077 != 0 {
+        return Err("others may read it; run `chmod 600` on it".to_owned());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_looked_up_whole_and_comments_are_skipped() {
+        let text = "# listener no\nlistener hk_a\nadmin hk_b \nempty \n";
+        assert_eq!(lookup(text, "listener").as_deref(), Some("hk_a"));
+        assert_eq!(lookup(text, "admin").as_deref(), Some("hk_b"));
+        assert_eq!(lookup(text, "list"), None);
+        assert_eq!(lookup(text, "empty"), None);
+    }
+}

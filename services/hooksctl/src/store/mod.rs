@@ -1,0 +1,33 @@
+//! The statements of the commands that work on the database. Each is prepared on the migrated database by a
+//! test.
+
+use hooks_shared::db::Sql;
+use hooks_shared::sql;
+
+pub const CREATE_TOKEN: Sql = sql!("create_token.sql");
+pub const LIST_TOKENS: Sql = sql!("list_tokens.sql");
+pub const REVOKE_TOKEN: Sql = sql!("revoke_token.sql");
+pub const KEEP_TOKEN: Sql = sql!("keep_token.sql");
+pub const LIST_SOURCES: Sql = sql!("list_sources.sql");
+pub const DAYS: Sql = sql!("days.sql");
+pub const HASHES: Sql = sql!("hashes.sql");
+pub const SERVER: Sql = sql!("server.sql");
+pub const TIMELINE: Sql = sql!("timeline.sql");
+pub const RAISE_HEADS: Sql = sql!("raise_heads.sql");
+pub const INSTANCES: Sql = sql!("instances.sql");
+
+/// All of them.
+#[cfg(test)]
+pub const STATEMENTS: &[Sql] = &[
+    CREATE_TOKEN,
+    LIST_TOKENS,
+    REVOKE_TOKEN,
+    KEEP_TOKEN,
+    LIST_SOURCES,
+    DAYS,
+    HASHES,
+    SERVER,
+    TIMELINE,
+    RAISE_HEADS,
+    INSTANCES,
+];

@@ -1,0 +1,10 @@
+-- As list_newest, oldest first.
+select sequence, received_at, event_id, delivery_id, event_type, provider_timestamp, method, target, body_sha256,
+       octet_length(body)::bigint as body_bytes, host(remote_addr) as remote_addr
+  from events
+ where source = $1 and sequence > $2 and sequence < $3 and received_at >= $4 and received_at < $5
+   and ($7::text is null or delivery_id = $7
+        or ($9::text is not null and delivery_id is null and event_id = $9))
+   and ($8::text is null or event_type = $8)
+ order by sequence
+ limit $6::bigint

@@ -1,0 +1,2 @@
+-- The number of the newest replay request.
+select last_number from replay_head
