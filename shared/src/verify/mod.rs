@@ -14,7 +14,9 @@ mod answers;
 mod basic;
 mod certificate;
 mod challenge;
+pub mod doctor;
 mod encoding;
+
 mod fields;
 mod filter;
 mod form;

@@ -1,0 +1,157 @@
+//! What can be seen without a signature that matches: each is a fact about the request, and what it
+//! may mean is said as a possibility.
+
+use super::{Case, Trial, scheme};
+use crate::verify::plan::{self, Table};
+use crate::verify::presets;
+use crate::verify::request::View;
+use crate::verify::source::Source;
+use crate::verify::timestamp::Unit;
+use crate::verify::verdict::Refusal;
+use serde_json::Value;
+
+/// More suggestions than this help nobody.
+const MAX_ALIKE: usize = 3;
+
+/// The signature is right and the time is not.
+pub(super) fn clock(case: &Case<'_>, refusal: &Refusal) -> Vec<String> {
+    let mut reasons = vec![format!("The signature is right; the request was {}.", refusal.detail)];
+    let unit: Vec<Trial> = scheme::trials(case)
+        .into_iter()
+        .filter(|trial| trial.meaning.starts_with("The timestamp is in"))
+        .collect();
+    reasons.extend(unit.iter().filter(|trial| in_time(case, trial)).map(|trial| trial.meaning.clone()));
+    if reasons.len() == 1 {
+        reasons.push(match refusal.reason {
+            crate::verify::Reason::Future => {
+                "One of the two clocks is wrong by about that much, this machine's or the sender's.".into()
+            }
+            _ => "Either it was held up or sent again, or one of the two clocks is wrong by about that much."
+                .into(),
+        });
+    }
+    reasons
+}
+
+fn in_time(case: &Case<'_>, trial: &Trial) -> bool {
+    let settings = trial.settings.as_ref().unwrap_or(case.settings);
+    crate::verify::Verifier::compile(settings)
+        .is_ok_and(|compiled| compiled.verifier.verify(&case.request.request(), case.now).word() == "ok")
+}
+
+/// Something is not there: what is there instead?
+pub(super) fn missing(case: &Case<'_>) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let alike = alike(case);
+    if !alike.is_empty() {
+        reasons.push(format!("The request has the signature headers of: {}. Is this the right source, and the right `verifier`?", alike.join(", ")));
+    }
+    let names: Vec<String> = case
+        .request
+        .headers
+        .iter()
+        .map(|(name, _)| String::from_utf8_lossy(name).to_ascii_lowercase())
+        .collect();
+    if names.iter().any(|name| name == "x-hub-signature")
+        && !names.iter().any(|name| name == "x-hub-signature-256")
+    {
+        reasons.push("It has only the older SHA-1 header X-Hub-Signature, which is not accepted.".into());
+    }
+    if case.request.headers.is_empty() {
+        reasons.push("It has no headers at all.".into());
+    } else if alike.is_empty() {
+        reasons.push("No header of it belongs to a known scheme: either the sender does not sign (no secret is set there), or a proxy took the header away.".into());
+    }
+    reasons
+}
+
+/// Presets whose signature is there, while this source's is not.
+fn alike(case: &Case<'_>) -> Vec<String> {
+    let view = View::new(case.request.request());
+    let own = own_tables(case);
+    let own: Vec<Source> = own.iter().flat_map(signature_headers).collect();
+    let mut found: Vec<String> = presets::presets()
+        .filter(|preset| preset.alias_of.is_none())
+        .filter(|preset| {
+            let tables = plan::resolve(&Value::from(preset.name), "").map(tables_of).unwrap_or_default();
+            let mut headers = tables.iter().flat_map(signature_headers);
+            headers.any(|source| !own.contains(&source) && !source.all(&view).is_empty())
+        })
+        .map(|preset| preset.name.to_owned())
+        .collect();
+    found.truncate(MAX_ALIKE);
+    found
+}
+
+fn own_tables(case: &Case<'_>) -> Vec<Table> {
+    plan::resolve(&case.settings.verifier, "").map(tables_of).unwrap_or_default()
+}
+
+fn tables_of(plan: plan::Plan) -> Vec<Table> {
+    match plan {
+        plan::Plan::FirstOf(tables) => tables,
+        plan::Plan::All(parts) | plan::Plan::Any(parts) => parts.into_iter().flat_map(tables_of).collect(),
+    }
+}
+
+/// The headers that a scheme reads its signature from, leaving out those that mean many things.
+fn signature_headers(table: &Table) -> Vec<Source> {
+    let texts = table.map.get("signature").and_then(Value::as_array).into_iter().flatten();
+    texts
+        .filter_map(|text| Source::parse(text.as_str()?).ok())
+        .filter(|source| matches!(source, Source::Header(_) | Source::HeaderFamily(_)))
+        .collect()
+}
+
+/// Nothing proved anything: what is remarkable about the request?
+pub(super) fn unproved(case: &Case<'_>) -> Vec<String> {
+    let view = View::new(case.request.request());
+    let mut reasons = Vec::new();
+    let zipped = case.request.body.starts_with(b"\x1f\x8b");
+    if let Some(encoding) = view.header_lines("content-encoding").next()
+        && !encoding.eq_ignore_ascii_case(b"identity")
+        && !zipped
+    {
+        reasons.push("Its headers say that the body is compressed and it is not: something on the way unpacked it, and the signature was made over the packed bytes. It cannot be checked any more.".into());
+    }
+    if let Some(live) = view.json().and_then(|body| body.get("livemode")).and_then(Value::as_bool) {
+        let (mode, other) = if live { ("live", "test") } else { ("test", "live") };
+        reasons.push(format!("It is a {mode} mode event: is the configured secret perhaps that of {other} mode? Each has its own."));
+    }
+    if case.request.body.is_empty() && view.header_lines("content-length").any(|length| length != b"0") {
+        reasons.push("Its headers speak of a body and there is none: something on the way read it.".into());
+    }
+    reasons.extend(doubled(case));
+    reasons.extend(in_milliseconds(case, &view));
+    reasons
+}
+
+/// Headers of the scheme that are there more than once.
+fn doubled(case: &Case<'_>) -> Option<String> {
+    let view = View::new(case.request.request());
+    own_tables(case).iter().flat_map(signature_headers).find_map(|source| match &source {
+        Source::Header(name) if view.header_lines(name).count() > 1 => {
+            Some(format!("{name} is there more than once: something on the way may add a second one."))
+        }
+        _ => None,
+    })
+}
+
+/// A time of thirteen digits where seconds are expected.
+fn in_milliseconds(case: &Case<'_>, view: &View<'_>) -> Option<String> {
+    let tables = own_tables(case);
+    let timestamp = tables.first()?.map.get("timestamp")?;
+    let seconds = timestamp.get("unit").and_then(Value::as_str).is_none_or(|unit| unit == "s");
+    let from = match timestamp.get("from")? {
+        Value::Array(list) => list.iter().filter_map(Value::as_str).collect(),
+        Value::String(text) => vec![text.as_str()],
+        _ => Vec::new(),
+    };
+    let value = from
+        .iter()
+        .filter_map(|text| Source::parse(text).ok())
+        .find_map(|source| source.get(view).ok().flatten().map(|value| value.into_owned()))?;
+    let looks = value.len() == 13 && Unit::Millis.read(&value).is_some();
+    (seconds && looks)
+        .then(|| "The timestamp has thirteen digits, as milliseconds have; this scheme sends seconds.".into())
+}
