@@ -25,7 +25,6 @@ impl CursorFile {
         Ok(Self { path: state.join("hooks").join(name) })
     }
 
-
     /// The stored cursor; 0 without a file. A file with something else in it is an error: starting over
     /// silently would send everything again.
     pub fn read(&self) -> Result<i64> {

@@ -33,6 +33,7 @@ NO_COLOR switches colours off; they are off anyway where output is no terminal."
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Dev(commands::dev::Args),
     Forward(commands::forward::Args),
     Tail(commands::tail::Args),
     Replay(commands::replay::Args),
@@ -70,6 +71,7 @@ async fn main() -> ExitCode {
 async fn run(cli: Cli) -> anyhow::Result<()> {
     let global = &cli.global;
     match cli.command {
+        Command::Dev(args) => commands::dev::run(args).await,
         Command::Forward(args) => commands::forward::run(global, args).await,
         Command::Tail(args) => commands::tail::run(global, args).await,
         Command::Replay(args) => commands::replay::run(global, args).await,

@@ -99,13 +99,10 @@ impl Source {
     /// What the verifier is compiled from: the source's own keys and what the top level adds. One function,
     /// so that `hooksctl sources check` and ingest never disagree.
     pub fn verification(&self, config: &super::Config) -> crate::verify::Settings {
-        let own_max_age = crate::verify::max_age(&self.verifier).ok().flatten();
-        let unlimited = own_max_age.is_none() && self.skew_window.is_none() && self.default_skew.is_none();
         crate::verify::Settings {
             verifier: self.verifier.clone(),
             secrets: self.secrets.clone(),
-            // A scheme without a time limit of its own keeps none unless the file sets a window.
-            skew_window: (!unlimited).then(|| effective_skew(self, own_max_age)),
+            skew_window: self.skew_window,
             public_url: self.public_url.clone(),
             base_url: config.public_url.clone(),
             verify_token: self.verify_token.clone(),

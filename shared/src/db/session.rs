@@ -38,6 +38,9 @@ pub struct SessionOptions {
     pub statement_timeout: Duration,
     pub lock_timeout: Duration,
     pub idle_in_transaction_timeout: Duration,
+    /// False: plans are made with the bound values, so that partitions are pruned before they are locked.
+    /// True: planned once, for statements with large values that name no partitioned table to be pruned.
+    pub generic_plans: bool,
 }
 
 impl SessionOptions {
@@ -49,6 +52,7 @@ impl SessionOptions {
             statement_timeout: Duration::from_secs(5),
             lock_timeout: Duration::from_secs(2),
             idle_in_transaction_timeout: Duration::from_secs(10),
+            generic_plans: false,
         }
     }
 
@@ -62,14 +66,14 @@ impl SessionOptions {
         }
     }
 
-    /// Plans are made with the bound values, so that partitions are pruned before they are locked.
     fn settings(&self) -> String {
         format!(
             "set statement_timeout = {}; set lock_timeout = {}; set idle_in_transaction_session_timeout = {}; \
-             set plan_cache_mode = force_custom_plan; set timezone = 'UTC'",
+             set plan_cache_mode = {}; set timezone = 'UTC'",
             self.statement_timeout.as_millis(),
             self.lock_timeout.as_millis(),
             self.idle_in_transaction_timeout.as_millis(),
+            if self.generic_plans { "force_generic_plan" } else { "force_custom_plan" },
         )
     }
 }

@@ -7,13 +7,15 @@ use std::process::{Child, Command, Stdio};
 /// Waits for the end of its standard input, which the test process alone holds open, so for the end of that
 /// process however it comes; then stops the server whose pid the data directory names and removes everything.
 /// The name check keeps a stale pid file (after a kill -9) from hitting an unrelated process.
+/// A zombie counts as stopped: in a container nobody may be there to reap it.
 const SCRIPT: &str = r#"
+runs() { kill -0 "$1" 2>/dev/null && ! grep -q ') Z ' "/proc/$1/stat" 2>/dev/null; }
 read _
 pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null)
 if [ -n "$pid" ]; then
     case "$(cat "/proc/$pid/comm" 2>/dev/null || ps -o comm= -p "$pid" 2>/dev/null)" in *postgres*)
         kill -CONT "$pid"; kill -QUIT "$pid"
-        i=0; while kill -0 "$pid" 2>/dev/null && [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done
+        i=0; while runs "$pid" && [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done
         kill -KILL "$pid" 2>/dev/null ;;
     esac
 fi

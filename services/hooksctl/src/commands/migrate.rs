@@ -28,7 +28,7 @@ pub async fn run(args: Args) -> Result<()> {
         }
         return Err(Failed("the schema is not up to date; run `hooksctl migrate`".to_owned()).into());
     }
-    let outcome = migrations::migrate(&mut session).await?;
+    let outcome = migrations::migrate(&mut session, &migrations::passwords_of_environment).await?;
     for warning in &outcome.warnings {
         eprintln!("warning: {warning}");
     }

@@ -3,6 +3,7 @@
 
 pub mod completions;
 pub mod database;
+pub mod dev;
 pub mod doctor;
 pub mod events;
 pub mod forward;

@@ -18,9 +18,9 @@ pub struct Args {
 }
 
 pub async fn run(global: &Global, args: Args) -> Result<()> {
+    let target = database::target()?;
     // Read as a worker reads it: retention needs no provider's secret.
     let config = config::load(&args.config, Service::PushWorker).map_err(|error| Usage(error.to_string()))?;
-    let target = database::target()?;
     let session = maintenance::open(&target).await.map_err(|error| explained(&target.describe(), error))?;
     let settings = Settings::from(&config);
     let outcome = maintenance::run_once(&session, &settings).await;

@@ -10,13 +10,6 @@ pub const MOST_ROWS: usize = 500;
 /// Bytes after which a batch takes no further row. One row always fits, however large.
 pub const MOST_BYTES: usize = 4 << 20;
 
-/// Where duplicates are looked for: `[from, to)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
-    pub from: OffsetDateTime,
-    pub to: OffsetDateTime,
-}
-
 #[derive(Debug, Default)]
 pub struct Columns<'a> {
     pub sources: Vec<&'a str>,
@@ -58,7 +51,7 @@ impl<'a> Columns<'a> {
     }
 
     /// The parameters of `append.sql`, in its order.
-    pub fn parameters<'b>(&'b self, bounds: &'b Bounds) -> [&'b (dyn ToSql + Sync); 16] {
+    pub fn parameters(&self) -> [&(dyn ToSql + Sync); 14] {
         [
             &self.sources,
             &self.event_ids,
@@ -74,8 +67,6 @@ impl<'a> Columns<'a> {
             &self.remote_addrs,
             &self.bodies,
             &self.hashes,
-            &bounds.from,
-            &bounds.to,
         ]
     }
 }

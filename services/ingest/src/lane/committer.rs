@@ -1,6 +1,6 @@
 //! The task of one lane: keeps its connection, forms batches, and pursues each until its fate is certain.
 
-use super::batch::{Bounds, MOST_BYTES, MOST_ROWS};
+use super::batch::{MOST_BYTES, MOST_ROWS};
 use super::burst::{Stored, burst};
 use super::{Job, LaneMetrics, LaneSettings, Outcome};
 use crate::store;
@@ -8,12 +8,9 @@ use hooks_shared::backoff::Reconnect;
 use hooks_shared::db::{Failure, Notifier, Session, SessionOptions, connect, describe, failure_of};
 use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
-use time::OffsetDateTime;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// Slack around the bounds within which duplicates are looked for; the statement itself is exact.
-const SLACK: Duration = Duration::from_secs(60);
 /// A burst that takes longer is given up and sent again.
 const BURST_LIMIT: Duration = Duration::from_secs(6);
 /// Time that a batch gets however late its oldest event is.
@@ -30,32 +27,6 @@ pub struct Committer {
     metrics: LaneMetrics,
     session: Option<Session>,
     pause: Reconnect,
-    clock: DatabaseClock,
-}
-
-/// What is known of the database's clock: enough to bound where duplicates may lie.
-#[derive(Debug, Clone, Copy)]
-struct DatabaseClock {
-    seen: OffsetDateTime,
-    at: Instant,
-    /// The newest arrival time seen, which is ahead of the clock after the clock was set back.
-    ceiling: OffsetDateTime,
-}
-
-impl DatabaseClock {
-    fn now(&self) -> OffsetDateTime {
-        self.seen + self.at.elapsed()
-    }
-
-    fn saw(&mut self, now: OffsetDateTime, newest: Option<OffsetDateTime>) {
-        *self = Self { seen: now, at: Instant::now(), ceiling: newest.unwrap_or(now).max(now) };
-    }
-
-    fn bounds(&self, window_seconds: i64) -> Bounds {
-        let now = self.now();
-        let window = Duration::from_secs(window_seconds.max(0) as u64);
-        Bounds { from: now - window - SLACK, to: now.max(self.ceiling) + SLACK }
-    }
 }
 
 /// How one try at a batch ended.
@@ -75,8 +46,6 @@ impl Committer {
         notifier: Notifier,
         metrics: LaneMetrics,
     ) -> Self {
-        let now = OffsetDateTime::now_utc();
-        let clock = DatabaseClock { seen: now, at: Instant::now(), ceiling: now };
         Self {
             number,
             settings,
@@ -86,7 +55,6 @@ impl Committer {
             metrics,
             session: None,
             pause: Reconnect::default(),
-            clock,
         }
     }
 
@@ -214,12 +182,10 @@ impl Committer {
 
     async fn try_once(&mut self, batch: &[Job], deadline: Instant) -> Tried {
         let Some(session) = &self.session else { return Tried::Again("not connected".to_owned()) };
-        let window = batch.iter().map(|job| job.event.window_seconds).max().unwrap_or(0);
-        let bounds = self.clock.bounds(window);
         let started = Instant::now();
         let limit =
             BURST_LIMIT.min(deadline.saturating_duration_since(started)).max(Duration::from_millis(100));
-        let result = timeout(limit, burst(session, batch, &bounds)).await;
+        let result = timeout(limit, burst(session, batch)).await;
         let error = match result {
             Ok(Ok(stored)) => {
                 self.metrics.commit_seconds.observe(started.elapsed().as_secs_f64());
@@ -246,7 +212,7 @@ impl Committer {
         }
     }
 
-    /// Removes what made append write nothing: another timeline, another clock, a missing head.
+    /// Removes what made append write nothing: another timeline, a missing head.
     async fn mend(&mut self, batch: &[Job]) -> Result<(), String> {
         let Some(session) = &self.session else { return Err("not connected".to_owned()) };
         let sources: BTreeSet<&str> = batch.iter().map(|job| job.event.source.as_ref()).collect();
@@ -257,7 +223,6 @@ impl Committer {
             .await
             .map_err(failed)?
             .ok_or_else(|| "log_state is empty; run `hooksctl migrate`".to_owned())?;
-        self.clock.saw(row.get("now"), row.get("newest"));
         if row.get("timeline_changed") {
             let raised: bool = session
                 .row(store::RAISE_HEADS, &[])
@@ -285,7 +250,8 @@ impl Committer {
                 return true;
             }
             self.session = None;
-            let options = SessionOptions::service("hooks-ingest lane");
+            let options =
+                SessionOptions { generic_plans: true, ..SessionOptions::service("hooks-ingest lane") };
             let limit = Duration::from_secs(3).min(deadline.saturating_duration_since(Instant::now()));
             let opened = timeout(limit.max(Duration::from_millis(50)), self.open(&options)).await;
             match opened {
@@ -306,12 +272,6 @@ impl Committer {
 
     async fn open(&mut self, options: &SessionOptions) -> Result<(), String> {
         let session = connect(&self.settings.target, options).await.map_err(|error| describe(&error))?;
-        let row = session
-            .row(store::DIAGNOSE, &[&Vec::<&str>::new()])
-            .await
-            .map_err(|error| describe(&error))?
-            .ok_or_else(|| "log_state is empty; run `hooksctl migrate`".to_owned())?;
-        self.clock.saw(row.get("now"), None);
         // Prepared now, so that a burst is one round trip.
         for statement in [store::LOCK_HEADS, store::APPEND] {
             session.statement(statement).await.map_err(|error| describe(&error))?;
@@ -334,9 +294,8 @@ impl Committer {
         let mut fresh: BTreeSet<std::sync::Arc<str>> = BTreeSet::new();
         for (job, entry) in batch.into_iter().zip(stored) {
             let outcome = match entry {
-                Some(Stored { sequence, is_new: true, received_at }) => {
+                Some(Stored { sequence, is_new: true }) => {
                     fresh.insert(job.event.source.clone());
-                    self.clock.ceiling = self.clock.ceiling.max(*received_at);
                     Outcome::Stored { sequence: *sequence }
                 }
                 Some(Stored { sequence, .. }) => Outcome::Duplicate { sequence: *sequence },

@@ -1,63 +1,38 @@
 -- Stores a batch under the locked heads: the second statement of the transaction, so that its snapshot sees
--- what the previous holder of the locks committed, which makes the search for duplicates exact.
+-- what the previous holder of the locks committed, which makes the search for repeats exact.
 --
 -- Before: lock_heads for every source of the batch, in the same transaction.
--- After: one row for each input that is in the log, new or found; none at all when the guard is not met
---   (another WAL timeline, or [$15, $16) does not cover the windows), and then nothing was written.
+-- After: one row for each input that is in the log, new or found; none at all when the server's WAL timeline is
+--   not the remembered one, and then nothing was written.
 -- $4: seconds for which an equal key is the same event; 0: only this very event, sent again.
--- [$15, $16): where duplicates may lie; given as values so that other partitions are neither planned nor locked.
+-- Planned once for all batches: the values are not looked at, and the bodies not copied, while planning.
 with input as materialized (
     select *
     from unnest($1::text[], $2::text[], $3::bytea[], $4::bigint[], $5::text[], $6::text[], $7::timestamptz[],
         $8::text[], $9::bytea[], $10::bytea[], $11::bool[], $12::inet[], $13::bytea[], $14::bytea[])
         with ordinality as i(source, event_id, dedupe_key, window_seconds, delivery_id, event_type,
             provider_timestamp, method, target, headers, exact, remote_addr, body, body_sha256, place)
+    where (select coalesce(timeline = current_timeline(), true) from log_state)
 ),
 head as materialized (
     select source, last_sequence, greatest(last_received_at, clock_timestamp()) as at
     from source_heads
     where source = any($1::text[])
 ),
-guard as materialized (
-    select (select coalesce(timeline = current_timeline(), true) from log_state)
-        and not exists (
-            select from input join head using (source)
-            where head.at >= $16::timestamptz
-                or head.at - make_interval(secs => input.window_seconds) < $15::timestamptz
-        ) as holds
-),
 found as materialized (
-    select i.place, e.sequence, e.received_at, e.event_id = i.event_id as own
-    from guard
-    cross join input i
-    join head h using (source)
-    cross join lateral (
-        select sequence, received_at, event_id
-        from events
-        where source = i.source
-            and dedupe_key = i.dedupe_key
-            and received_at >= $15::timestamptz
-            and received_at < $16::timestamptz
-            and (event_id = i.event_id
-                or received_at > h.at - make_interval(secs => i.window_seconds))
-        order by event_id <> i.event_id, sequence
-        limit 1
-    ) e
-    where guard.holds
+    select place, sequence, received_at, own
+    from find_repeats($1::text[], $2::text[], $3::bytea[], $4::bigint[])
 ),
 fresh as (
-    select i.*, first_value(place) over (partition by source, dedupe_key order by place) as first_place
-    from guard
-    cross join input i
-    where guard.holds
-        and not exists (select from found where found.place = i.place)
+    select i.*, h.last_sequence, h.at,
+        i.place = first_value(i.place) over (partition by i.source, i.dedupe_key order by i.place) as is_new
+    from input i
+    join head h using (source)
+    where not exists (select from found where found.place = i.place)
 ),
 numbered as materialized (
-    select f.*, h.at,
-        h.last_sequence + row_number() over (partition by f.source order by f.place) as sequence
-    from fresh f
-    join head h using (source)
-    where f.place = f.first_place
+    select *, last_sequence + count(*) filter (where is_new) over (partition by source order by place) as sequence
+    from fresh
 ),
 inserted as (
     insert into events (source, sequence, received_at, event_id, dedupe_key, delivery_id, event_type,
@@ -65,6 +40,7 @@ inserted as (
     select source, sequence, at, event_id, dedupe_key, delivery_id, event_type,
         provider_timestamp, method, target, headers, exact, remote_addr, body, body_sha256
     from numbered
+    where is_new
     returning source, sequence, received_at
 ),
 per_source as (
@@ -95,9 +71,12 @@ closed as (
     join head h using (source)
     where d.source = n.source and d.last_sequence is null
 )
-select place, sequence, received_at, own as is_new from found
+select place, sequence, own as is_new
+from found
+where exists (select from input)
 union all
-select f.place, s.sequence, s.received_at, f.place = f.first_place
-from fresh f
-join numbered n on n.place = f.first_place
-join inserted s on s.source = n.source and s.sequence = n.sequence
+select place,
+    -- A repeat within the batch has the number of the first of its kind.
+    first_value(sequence) over (partition by source, dedupe_key order by place),
+    is_new
+from numbered
