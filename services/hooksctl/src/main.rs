@@ -44,6 +44,8 @@ enum Command {
     Token(commands::token::Command),
     #[command(subcommand)]
     Sources(commands::sources::Command),
+    #[command(subcommand)]
+    Signature(commands::signature::Command),
     Migrate(commands::migrate::Args),
     Verify(commands::verify::Args),
     Prune(commands::prune::Args),
@@ -79,6 +81,7 @@ async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Events(command) => commands::events::run(global, command).await,
         Command::Token(command) => commands::token::run(global, command).await,
         Command::Sources(command) => commands::sources::run(global, command).await,
+        Command::Signature(command) => commands::signature::run(global, command),
         Command::Migrate(args) => commands::migrate::run(args).await,
         Command::Verify(args) => commands::verify::run(global, args).await,
         Command::Prune(args) => commands::prune::run(global, args).await,

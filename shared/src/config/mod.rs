@@ -143,6 +143,17 @@ pub fn load(path: &Path, service: Service) -> Result<Config, ConfigError> {
     parse(&file, &text, &folder, service, &|name| std::env::var(name).ok())
 }
 
+/// Reads a piece of YAML that is no whole configuration, such as one verifier.
+///
+/// # Errors
+/// Why it is not YAML, and in which line.
+pub fn parse_yaml(text: &str) -> Result<serde_json::Value, String> {
+    yaml::parse(text).map_err(|fault| match fault.line {
+        Some(line) => format!("line {line}: {}", fault.message),
+        None => fault.message,
+    })
+}
+
 /// Reads a configuration text. `folder` is where relative `secret_file` paths start.
 pub fn parse(
     file: &str,

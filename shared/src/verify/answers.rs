@@ -75,23 +75,12 @@ pub(super) fn status_of(reason: Reason, refuse: u16) -> u16 {
     }
 }
 
-/// A number of bytes, or a number with KB, MB, GB (powers of 1000) or KiB, MiB, GiB (of 1024).
+/// A number of bytes, or a text as elsewhere in the configuration.
 pub(super) fn size(value: &Value) -> Option<u64> {
     let text = match value {
         Value::Number(number) => return number.as_u64(),
-        Value::String(text) => text.trim(),
+        Value::String(text) => text,
         _ => return None,
     };
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let unit: u64 = match text[digits..].trim() {
-        "" | "B" => 1,
-        "KB" => 1000,
-        "MB" => 1000 * 1000,
-        "GB" => 1000 * 1000 * 1000,
-        "KiB" => 1 << 10,
-        "MiB" => 1 << 20,
-        "GiB" => 1 << 30,
-        _ => return None,
-    };
-    text[..digits].parse::<u64>().ok()?.checked_mul(unit)
+    crate::config::parse_size(text).ok()
 }

@@ -6,6 +6,7 @@ use super::key::KeySpec;
 use super::request::View;
 use super::scheme::{Check, Context, Cover};
 use super::source::Source;
+use super::timestamp::SignedTime;
 use super::verdict::Refusal;
 use time::OffsetDateTime;
 use zeroize::Zeroizing;
@@ -38,7 +39,7 @@ impl Check for Basic {
         format!("header {HEADER}")
     }
 
-    fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal> {
+    fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<SignedTime>, Refusal> {
         let Some(value) = view.header(HEADER)? else { return Err(Refusal::missing(self.wanted())) };
         let Some(offered) = credentials(&value) else {
             return Err(Refusal::bad_signature(format!("{} is not basic authentication", self.wanted())));

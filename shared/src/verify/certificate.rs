@@ -32,7 +32,7 @@ impl Certificate {
         let parsed = x509_cert::Certificate::from_der(&der).map_err(|_| "is not an X.509 certificate")?;
         let body = parsed.tbs_certificate;
         let time = |at: x509_cert::time::Time| {
-            Unit::Seconds.read(at.to_unix_duration().as_secs().to_string().as_bytes())
+            Unit::Seconds.read(at.to_unix_duration().as_secs().to_string().as_bytes())?.storable()
         };
         Ok(Self {
             key: body.subject_public_key_info.subject_public_key.raw_bytes().to_vec(),

@@ -8,7 +8,7 @@ use super::request::View;
 use super::scheme::{Check, Context, Cover, TimeFrom};
 use super::source::{self, Source};
 use super::store::{KeyStore, PlaidAccount, Wanted};
-use super::timestamp::Unit;
+use super::timestamp::{SignedTime, Unit};
 use super::verdict::{Reason, Refusal};
 use crate::Secret;
 use serde_json::{Map, Value};
@@ -247,7 +247,7 @@ impl Jws {
         claimed.is_some_and(|claimed| claimed.ct_eq(&rule.hash.digest(view.request.body)).into())
     }
 
-    fn time_in(&self, token: &Token) -> Result<Option<OffsetDateTime>, Refusal> {
+    fn time_in(&self, token: &Token) -> Result<Option<SignedTime>, Refusal> {
         let Some(claim) = &self.time else { return Ok(None) };
         let text = token.claims.get(claim).and_then(source::scalar);
         let time = text.and_then(|text: Cow<'_, [u8]>| self.unit.read(&text));
@@ -275,7 +275,7 @@ impl Check for Jws {
         self.wanted_key(&self.token(view).ok()?)
     }
 
-    fn prove(&self, view: &View<'_>, now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal> {
+    fn prove(&self, view: &View<'_>, now: OffsetDateTime) -> Result<Option<SignedTime>, Refusal> {
         let token = self.token(view)?;
         let time = self.time_in(&token)?;
         if matches!(&self.keys, JwsKeys::Hs256(keys) if keys.is_empty()) {

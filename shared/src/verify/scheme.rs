@@ -8,7 +8,7 @@ use super::request::{View, media_type};
 use super::settings::Settings;
 use super::source::{self, Source};
 use super::store::Wanted;
-use super::timestamp::{Limits, OutOfTime, Unit};
+use super::timestamp::{Limits, OutOfTime, SignedTime, Unit};
 use super::verdict::{Dedupe, Reason, Refusal, Verdict, Verified, id_text, type_text};
 use super::{algorithm, basic, jws, signed, special, token};
 use crate::Secret;
@@ -33,7 +33,7 @@ pub(super) trait Check: fmt::Debug + Send + Sync {
     fn wanted(&self) -> String;
     /// The time that was signed, or why the request is not genuine. Does not look at the clock
     /// except for the validity of keys.
-    fn prove(&self, view: &View<'_>, now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal>;
+    fn prove(&self, view: &View<'_>, now: OffsetDateTime) -> Result<Option<SignedTime>, Refusal>;
     /// A handshake of the scheme's own that comes unsigned.
     fn challenge(&self, _view: &View<'_>) -> Option<Verdict> {
         None
@@ -229,11 +229,13 @@ impl Scheme {
     }
 
     fn genuine(&self, view: &View<'_>, now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal> {
-        let timestamp = self.check.prove(view, now)?;
-        if let Some(at) = timestamp {
-            self.limits.check(at, now).map_err(out_of_time)?;
-        }
-        Ok(timestamp)
+        let Some(signed_at) = self.check.prove(view, now)? else { return Ok(None) };
+        self.limits.check(signed_at, now).map_err(out_of_time)?;
+        // Beyond the calendar, in a scheme that does not limit times.
+        signed_at
+            .storable()
+            .map(Some)
+            .ok_or_else(|| Refusal::malformed("the timestamp is no time of our age"))
     }
 
     pub(super) fn read(&self, view: &View<'_>, timestamp: Option<OffsetDateTime>) -> Verified {
@@ -283,9 +285,9 @@ pub(super) struct SchemeFacts<'a> {
 
 fn out_of_time(problem: OutOfTime) -> Refusal {
     match problem {
-        OutOfTime::Stale(age) => Refusal::new(Reason::Stale, format!("signed {} s ago", age.whole_seconds())),
+        OutOfTime::Stale(age) => Refusal::new(Reason::Stale, format!("signed {age} s ago")),
         OutOfTime::Future(ahead) => {
-            Refusal::new(Reason::Future, format!("signed {} s ahead of this clock", ahead.whole_seconds()))
+            Refusal::new(Reason::Future, format!("signed {ahead} s ahead of this clock"))
         }
     }
 }

@@ -8,7 +8,7 @@ use super::scheme::{Check, Context, Cover, TimeFrom};
 use super::signature::{self, Format, Offered, Split};
 use super::source::{self, Source};
 use super::template::{Fill, Piece, Template};
-use super::timestamp::Unit;
+use super::timestamp::{SignedTime, Unit};
 use super::verdict::{Reason, Refusal};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -160,7 +160,7 @@ fn covers(template: &Template, sources: &[Source]) -> bool {
 struct Parts<'v> {
     offered: Offered,
     time_text: Option<Cow<'v, [u8]>>,
-    time: Option<OffsetDateTime>,
+    time: Option<SignedTime>,
     id: Option<Cow<'v, [u8]>>,
 }
 
@@ -266,7 +266,7 @@ impl Check for Signed {
         source::naming(&self.signature)
     }
 
-    fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal> {
+    fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<SignedTime>, Refusal> {
         let parts = self.parts(view)?;
         if !self.algorithm.has_key() {
             return Err(Refusal::new(Reason::ConfigError, "no secret is known yet"));

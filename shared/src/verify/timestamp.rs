@@ -3,7 +3,7 @@
 use time::format_description::{BorrowedFormatItem, well_known::Rfc3339};
 use time::{Duration, OffsetDateTime, PrimitiveDateTime, macros::format_description};
 
-/// Longest digit text read as a time: an i64 with its sign.
+/// Longest digit text read as a time: 64 bits with their sign.
 const MAX_DIGITS: usize = 20;
 
 /// The first form of RFC 9110 section 5.6.7, the only one that senders may make.
@@ -29,20 +29,15 @@ impl Unit {
         }
     }
 
-    /// The time, or nothing when the text is not one, or lies outside the years 1970 to 9999
-    /// that can be stored.
-    pub(super) fn read(self, text: &[u8]) -> Option<OffsetDateTime> {
+    /// The time, or nothing when the text is not one.
+    pub(super) fn read(self, text: &[u8]) -> Option<SignedTime> {
         let text = std::str::from_utf8(text).ok()?;
-        let time = match self {
-            Self::Seconds => OffsetDateTime::from_unix_timestamp(digits(text)?).ok()?,
-            Self::Millis => {
-                OffsetDateTime::from_unix_timestamp_nanos(i128::from(digits(text)?) * 1_000_000).ok()?
-            }
-            Self::Rfc3339 => OffsetDateTime::parse(text, &Rfc3339).ok()?,
-            Self::HttpDate => PrimitiveDateTime::parse(text, HTTP_DATE).ok()?.assume_utc(),
-        };
-        let time = time.checked_to_offset(time::UtcOffset::UTC)?;
-        (1970..=9999).contains(&time.year()).then_some(time)
+        Some(match self {
+            Self::Seconds => SignedTime(digits(text)? * 1_000_000_000),
+            Self::Millis => SignedTime(digits(text)? * 1_000_000),
+            Self::Rfc3339 => OffsetDateTime::parse(text, &Rfc3339).ok()?.into(),
+            Self::HttpDate => PrimitiveDateTime::parse(text, HTTP_DATE).ok()?.assume_utc().into(),
+        })
     }
 
     /// The time as a provider with this unit would write it.
@@ -62,10 +57,29 @@ impl Unit {
 
 /// Plain digits with an optional minus. No plus, fraction or exponent: some libraries read those
 /// and some do not, so a sender that makes them is refused everywhere alike.
-fn digits(text: &str) -> Option<i64> {
+fn digits(text: &str) -> Option<i128> {
     let number = text.strip_prefix('-').unwrap_or(text);
     let plain = !number.is_empty() && text.len() <= MAX_DIGITS && number.bytes().all(|b| b.is_ascii_digit());
     plain.then(|| text.parse().ok()).flatten()
+}
+
+/// A time as it was signed, in nanoseconds since 1970. It may lie further from now than a calendar
+/// reaches: digits are digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SignedTime(i128);
+
+impl From<OffsetDateTime> for SignedTime {
+    fn from(time: OffsetDateTime) -> Self {
+        Self(time.unix_timestamp_nanos())
+    }
+}
+
+impl SignedTime {
+    /// The time, if it lies in the years 1970 to 9999, which can be stored.
+    pub(super) fn storable(self) -> Option<OffsetDateTime> {
+        let time = OffsetDateTime::from_unix_timestamp_nanos(self.0).ok()?;
+        (1970..=9999).contains(&time.year()).then_some(time)
+    }
 }
 
 /// How old and how far ahead a signed time may be; `None` is without limit. The limit itself passes.
@@ -77,18 +91,19 @@ pub(super) struct Limits {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutOfTime {
-    Stale(Duration),
-    Future(Duration),
+    /// By this many seconds.
+    Stale(i128),
+    Future(i128),
 }
 
 impl Limits {
-    pub(super) fn check(&self, signed_at: OffsetDateTime, now: OffsetDateTime) -> Result<(), OutOfTime> {
-        let age = now - signed_at;
-        if self.max_age.is_some_and(|limit| age > limit) {
-            return Err(OutOfTime::Stale(age));
+    pub(super) fn check(&self, signed_at: SignedTime, now: OffsetDateTime) -> Result<(), OutOfTime> {
+        let age = now.unix_timestamp_nanos() - signed_at.0;
+        if self.max_age.is_some_and(|limit| age > limit.whole_nanoseconds()) {
+            return Err(OutOfTime::Stale(age / 1_000_000_000));
         }
-        if self.max_future.is_some_and(|limit| -age > limit) {
-            return Err(OutOfTime::Future(-age));
+        if self.max_future.is_some_and(|limit| -age > limit.whole_nanoseconds()) {
+            return Err(OutOfTime::Future(-age / 1_000_000_000));
         }
         Ok(())
     }
@@ -101,24 +116,30 @@ mod tests {
 
     #[test]
     fn seconds_are_plain_digits() {
-        assert_eq!(Unit::Seconds.read(b"1700000000"), Some(datetime!(2023-11-14 22:13:20 UTC)));
+        assert_eq!(Unit::Seconds.read(b"1700000000"), Some(datetime!(2023-11-14 22:13:20 UTC).into()));
         for bad in ["", "-", "+1700000000", "1700000000.0", "1.7e9", " 1700000000", "123456789012345678901"] {
             assert_eq!(Unit::Seconds.read(bad.as_bytes()), None, "{bad}");
         }
     }
 
     #[test]
-    fn times_outside_the_storable_years_are_not_read() {
-        assert_eq!(Unit::Seconds.read(b"-1"), None);
-        assert_eq!(Unit::Seconds.read(b"1614265330000"), None);
-        assert_eq!(Unit::Rfc3339.read(b"1969-12-31T23:59:59Z"), None);
+    fn times_outside_the_storable_years_are_read_and_told_apart() {
+        for (unit, text) in [
+            (Unit::Seconds, "-1"),
+            (Unit::Seconds, "1614265330000"),
+            (Unit::Millis, "99999999999999999999"),
+            (Unit::Rfc3339, "1969-12-31T23:59:59Z"),
+        ] {
+            assert_eq!(unit.read(text.as_bytes()).unwrap().storable(), None, "{text}");
+        }
+        assert!(Unit::Seconds.read(b"0").unwrap().storable().is_some());
     }
 
     #[test]
     fn every_unit_reads_what_it_writes() {
         let at = datetime!(2023-11-14 22:13:20 UTC);
         for unit in [Unit::Seconds, Unit::Millis, Unit::Rfc3339, Unit::HttpDate] {
-            assert_eq!(unit.read(unit.write(at).as_bytes()), Some(at), "{unit:?}");
+            assert_eq!(unit.read(unit.write(at).as_bytes()), Some(at.into()), "{unit:?}");
         }
         assert_eq!(Unit::HttpDate.write(at), "Tue, 14 Nov 2023 22:13:20 GMT");
     }
@@ -127,8 +148,8 @@ mod tests {
     fn the_limit_itself_passes() {
         let limits = Limits { max_age: Some(Duration::seconds(300)), max_future: None };
         let at = datetime!(2023-11-14 22:13:20 UTC);
-        assert_eq!(limits.check(at, at + Duration::seconds(300)), Ok(()));
-        assert!(limits.check(at, at + Duration::milliseconds(300_001)).is_err());
-        assert_eq!(limits.check(at + Duration::days(900), at), Ok(()));
+        assert_eq!(limits.check(at.into(), at + Duration::seconds(300)), Ok(()));
+        assert!(limits.check(at.into(), at + Duration::milliseconds(300_001)).is_err());
+        assert_eq!(limits.check((at + Duration::days(900)).into(), at), Ok(()));
     }
 }

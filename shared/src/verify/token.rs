@@ -5,6 +5,7 @@ use super::key::KeySpec;
 use super::request::View;
 use super::scheme::{Check, Context, Cover};
 use super::source::{self, Source};
+use super::timestamp::SignedTime;
 use super::verdict::{Reason, Refusal};
 use std::borrow::Cow;
 use time::OffsetDateTime;
@@ -77,7 +78,7 @@ impl Check for Token {
         source::naming(&self.from)
     }
 
-    fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal> {
+    fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<SignedTime>, Refusal> {
         let offered = self.offered(view)?;
         if offered.is_empty() {
             return Err(Refusal::missing(self.wanted()));

@@ -11,6 +11,7 @@ pub mod migrate;
 pub mod prune;
 pub mod replay;
 pub mod send;
+pub mod signature;
 pub mod sources;
 pub mod tail;
 pub mod token;
@@ -41,6 +42,11 @@ pub struct Refused(pub String);
 #[error("{0}")]
 pub struct Unreachable(pub String);
 
+/// The command has said what there is to say, and it is no: exit code 1, without another word.
+#[derive(Debug, thiserror::Error)]
+#[error("said already")]
+pub struct Told;
+
 /// The exit code that an error stands for.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
     if error.is::<crate::output::OutputClosed>() {
@@ -62,5 +68,7 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
 
 /// True where the exit code says all there is to say.
 pub fn is_silent(error: &anyhow::Error) -> bool {
-    error.is::<crate::output::OutputClosed>() || error.is::<crate::interrupt::Interrupted>()
+    error.is::<crate::output::OutputClosed>()
+        || error.is::<crate::interrupt::Interrupted>()
+        || error.is::<Told>()
 }

@@ -21,7 +21,11 @@ pub(super) fn trials(case: &Case<'_>) -> Vec<Trial> {
         let text = secret.expose();
         let trimmed = text.trim();
         add(trimmed, white_space(text));
-        add(unquoted(trimmed), "stands in quotes, which are not part of it: it matches without them");
+        let bare = unquoted(trimmed);
+        add(
+            if bare == trimmed { text } else { bare },
+            "stands in quotes, which are not part of it: it matches without them",
+        );
         add(
             &format!("{text}\n"),
             "lacks a line break at the end that the sender's has: the sender signs with it",

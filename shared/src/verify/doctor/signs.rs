@@ -7,7 +7,7 @@ use crate::verify::presets;
 use crate::verify::request::View;
 use crate::verify::source::Source;
 use crate::verify::timestamp::Unit;
-use crate::verify::verdict::Refusal;
+use crate::verify::verdict::{Reason, Refusal};
 use serde_json::Value;
 
 /// More suggestions than this help nobody.
@@ -15,22 +15,19 @@ const MAX_ALIKE: usize = 3;
 
 /// The signature is right and the time is not.
 pub(super) fn clock(case: &Case<'_>, refusal: &Refusal) -> Vec<String> {
-    let mut reasons = vec![format!("The signature is right; the request was {}.", refusal.detail)];
-    let unit: Vec<Trial> = scheme::trials(case)
+    let fact = format!("The signature is right; the request was {}.", refusal.detail);
+    let unit = scheme::trials(case)
         .into_iter()
-        .filter(|trial| trial.meaning.starts_with("The timestamp is in"))
-        .collect();
-    reasons.extend(unit.iter().filter(|trial| in_time(case, trial)).map(|trial| trial.meaning.clone()));
-    if reasons.len() == 1 {
-        reasons.push(match refusal.reason {
-            crate::verify::Reason::Future => {
-                "One of the two clocks is wrong by about that much, this machine's or the sender's.".into()
-            }
-            _ => "Either it was held up or sent again, or one of the two clocks is wrong by about that much."
-                .into(),
-        });
-    }
-    reasons
+        .find(|trial| trial.meaning.starts_with("The timestamp is in") && in_time(case, trial));
+    let meaning = match unit {
+        Some(trial) => trial.meaning,
+        None if refusal.reason == Reason::Future => {
+            "One of the two clocks is wrong by about that much, this machine's or the sender's.".into()
+        }
+        None => "Either it was held up or sent again, or one of the two clocks is wrong by about that much."
+            .into(),
+    };
+    vec![fact, meaning]
 }
 
 fn in_time(case: &Case<'_>, trial: &Trial) -> bool {
@@ -151,7 +148,7 @@ fn in_milliseconds(case: &Case<'_>, view: &View<'_>) -> Option<String> {
         .iter()
         .filter_map(|text| Source::parse(text).ok())
         .find_map(|source| source.get(view).ok().flatten().map(|value| value.into_owned()))?;
-    let looks = value.len() == 13 && Unit::Millis.read(&value).is_some();
+    let looks = value.len() == 13 && Unit::Millis.read(&value).is_some_and(|time| time.storable().is_some());
     (seconds && looks)
         .then(|| "The timestamp has thirteen digits, as milliseconds have; this scheme sends seconds.".into())
 }

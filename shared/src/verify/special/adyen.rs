@@ -7,6 +7,7 @@ use super::super::mac::{Hash, MacKey};
 use super::super::request::View;
 use super::super::scheme::{Check, Context, Cover};
 use super::super::signer::{Message, Placed, Sign, Signed};
+use super::super::timestamp::SignedTime;
 use super::super::verdict::Refusal;
 use crate::Secret;
 use serde_json::{Map, Value};
@@ -77,7 +78,7 @@ impl Check for Adyen {
         "additionalData.hmacSignature of the items".into()
     }
 
-    fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal> {
+    fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<SignedTime>, Refusal> {
         if !self.present(view)? {
             return Err(Refusal::missing(self.wanted()));
         }

@@ -10,6 +10,7 @@ use super::super::mac::{Hash, MacKey};
 use super::super::request::View;
 use super::super::scheme::{Check, Context, Cover};
 use super::super::signer::{Message, Placed, Sign, Signed, write_form};
+use super::super::timestamp::SignedTime;
 use super::super::verdict::{ChallengeAnswer, Refusal, Verdict};
 use crate::Secret;
 use time::OffsetDateTime;
@@ -99,7 +100,7 @@ impl Check for Braintree {
         }))
     }
 
-    fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal> {
+    fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<SignedTime>, Refusal> {
         let there =
             |value: &Option<std::borrow::Cow<'_, [u8]>>| value.as_ref().is_some_and(|v| !v.is_empty());
         let pairs = view.form_value(SIGNATURE)?.filter(|v| !v.is_empty());

@@ -10,7 +10,7 @@ use super::super::request::View;
 use super::super::scheme::{Check, Context, Cover};
 use super::super::signer::{Message, Placed, Sign, Signed};
 use super::super::source::Source;
-use super::super::timestamp::Unit;
+use super::super::timestamp::{SignedTime, Unit};
 use super::super::verdict::Refusal;
 use crate::Secret;
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -131,7 +131,7 @@ impl Check for Contentful {
         format!("header {SIGNATURE}")
     }
 
-    fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal> {
+    fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<SignedTime>, Refusal> {
         let signature = required(view, SIGNATURE)?;
         let time_text = required(view, TIMESTAMP)?;
         let lines = self.lines(view, &time_text)?;

@@ -2,6 +2,7 @@
 
 use super::super::request::View;
 use super::super::scheme::{Check, Context, Cover};
+use super::super::timestamp::SignedTime;
 use super::super::verdict::{Reason, Refusal};
 use ipnet::IpNet;
 use std::net::IpAddr;
@@ -38,7 +39,7 @@ impl Check for AllowList {
         "the sender's address".into()
     }
 
-    fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal> {
+    fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<SignedTime>, Refusal> {
         // An IPv4 sender on an IPv6 socket is still an IPv4 sender.
         let sender = view.request.remote_addr.map(|address| address.to_canonical());
         let allowed = sender.is_some_and(|address| self.networks.iter().any(|net| net.contains(&address)));

@@ -6,7 +6,7 @@ use super::super::encoding::Encoding;
 use super::super::request::View;
 use super::super::scheme::{Check, Context, Cover};
 use super::super::store::Wanted;
-use super::super::timestamp::Unit;
+use super::super::timestamp::{SignedTime, Unit};
 use super::super::verdict::Refusal;
 use sha2::{Digest as _, Sha256};
 use std::borrow::Cow;
@@ -82,7 +82,7 @@ impl Check for Paypal {
         self.certificates.wants(certificate_url(view).ok()??)
     }
 
-    fn prove(&self, view: &View<'_>, now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal> {
+    fn prove(&self, view: &View<'_>, now: OffsetDateTime) -> Result<Option<SignedTime>, Refusal> {
         let signature = required(view, SIGNATURE)?;
         let algorithm = required(view, ALGORITHM)?;
         let time_text = required(view, TIME)?;

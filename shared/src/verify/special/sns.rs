@@ -5,7 +5,7 @@ use super::super::encoding::Encoding;
 use super::super::request::View;
 use super::super::scheme::{Check, Context, Cover};
 use super::super::store::Wanted;
-use super::super::timestamp::Unit;
+use super::super::timestamp::{SignedTime, Unit};
 use super::super::verdict::{ChallengeAnswer, Refusal, Verdict};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -94,7 +94,7 @@ impl Check for Sns {
         self.certificates.wants(url)
     }
 
-    fn prove(&self, view: &View<'_>, now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal> {
+    fn prove(&self, view: &View<'_>, now: OffsetDateTime) -> Result<Option<SignedTime>, Refusal> {
         let message = self.message(view)?;
         let time = message.text("Timestamp").and_then(|text| Unit::Rfc3339.read(text.as_bytes()));
         let time = time.ok_or_else(|| Refusal::malformed("Timestamp of the message is not a time"))?;

@@ -10,6 +10,7 @@ use super::super::mac::{Hash, MacKey};
 use super::super::request::{Request, View};
 use super::super::scheme::{Check, Context, Cover};
 use super::super::signer::{Message, Placed, Sign, Signed};
+use super::super::timestamp::SignedTime;
 use super::super::verdict::Refusal;
 use crate::Secret;
 use serde_json::Value;
@@ -136,7 +137,7 @@ impl Check for Twilio {
         format!("header {SIGNATURE}")
     }
 
-    fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal> {
+    fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<SignedTime>, Refusal> {
         let Some(value) = view.header(SIGNATURE)? else { return Err(Refusal::missing(self.wanted())) };
         let keys = self.keys(view)?;
         let body = signed_body(view)?;
