@@ -28,9 +28,19 @@ impl DevFolder {
         lookup(&std::fs::read_to_string(self.0.join(URLS)).ok()?, name)
     }
 
-    /// The token called `name`. A file that others could have read or written is not used.
+    /// The token called `name`.
     pub fn token(&self, name: &str) -> Option<Secret> {
-        let path = self.0.join(TOKENS);
+        self.secret(TOKENS, name)
+    }
+
+    /// The URL of the database that `dev` runs at this moment.
+    pub fn database_url(&self) -> Option<Secret> {
+        self.secret(URLS, "database")
+    }
+
+    /// A file that others could have read or written is not used.
+    fn secret(&self, file: &str, name: &str) -> Option<Secret> {
+        let path = self.0.join(file);
         let text = std::fs::read_to_string(&path).ok()?;
         if let Err(why) = private(&path) {
             note(&format!("hooksctl: {} is not used: {why}", path.display()));

@@ -25,6 +25,11 @@ impl Interrupts {
         })
     }
 
+    /// Forgets those that have come.
+    pub async fn drain(&mut self) {
+        while tokio::time::timeout(std::time::Duration::ZERO, self.next()).await.is_ok() {}
+    }
+
     /// Returns with the next of them. SIGHUP is the terminal going away.
     pub async fn next(&mut self) {
         tokio::select! {

@@ -2,6 +2,22 @@
 //! (README.md, "Delivery semantics"), and looks after the log in the background.
 
 pub mod app;
+pub mod attempt;
+pub mod backoff;
+pub mod claim;
+pub mod context;
+pub mod definition;
+pub mod follow_up;
+pub mod metrics;
+pub mod outcome;
+pub mod outgoing;
+pub mod record;
+pub mod seams;
+pub mod sender;
+pub mod signing;
+pub mod slot;
+pub mod store;
+pub mod worker;
 
 /// Its name in the database's view of connections.
 pub const APPLICATION: &str = "hooks-push-worker";

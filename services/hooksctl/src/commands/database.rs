@@ -1,24 +1,30 @@
 //! The commands that work on the database itself: how they find it and what they say when they cannot.
 
 use super::{Failed, Unreachable, Usage};
-use anyhow::{Context, Result};
+use crate::dev_folder::DevFolder;
+use anyhow::Result;
 use hooks_shared::Secret;
 use hooks_shared::db::{
     Failure, SchemaState, Session, SessionOptions, Target, check_schema, connect as open, describe,
     failure_of,
 };
 
-/// The database named by `HOOKS_DATABASE_URL`.
+/// The database's URL from `HOOKS_DATABASE_URL`, else the one that `hooksctl dev` runs for this folder.
+pub fn url() -> Option<Secret> {
+    let set = std::env::var("HOOKS_DATABASE_URL").ok().filter(|url| !url.is_empty()).map(Secret::new);
+    set.or_else(|| DevFolder::find()?.database_url())
+}
+
+/// The database of [`url`].
 pub fn target() -> Result<Target> {
-    let url = std::env::var("HOOKS_DATABASE_URL").ok().filter(|url| !url.is_empty());
-    let url = url.ok_or_else(|| {
+    let url = url().ok_or_else(|| {
         Usage(
             "HOOKS_DATABASE_URL is not set; set it to the database, such as \
              postgres://user:password@localhost:5432/hooks"
                 .to_owned(),
         )
     })?;
-    Target::parse(&Secret::new(url)).context("HOOKS_DATABASE_URL")
+    Target::parse(&url).map_err(|error| Usage(format!("HOOKS_DATABASE_URL: {error}")).into())
 }
 
 pub async fn connect(options: SessionOptions) -> Result<Session> {

@@ -37,8 +37,7 @@ pub async fn run(global: &Global, command: Command) -> Result<()> {
 }
 
 async fn list(global: &Global) -> Result<()> {
-    let in_database = std::env::var_os("HOOKS_DATABASE_URL").is_some_and(|url| !url.is_empty());
-    let sources = if in_database { stored().await? } else { from_inspector(global).await? };
+    let sources = if database::url().is_some() { stored().await? } else { from_inspector(global).await? };
     if sources.is_empty() && !global.json {
         note("no sources yet; ingest adds those of hooks.yaml when it starts");
     }

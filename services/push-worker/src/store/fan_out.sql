@@ -44,7 +44,8 @@ reached as (
         (select max(f.sequence) from fresh f where f.subscription_id = r.subscription_id),
         case when r.room > 0 and not exists (select from found f where f.subscription_id = r.subscription_id)
             then coalesce(
-                (select min(d.first_sequence) - 1 from event_days d where d.source = r.source and d.day > $8::date),
+                (select min(d.first_sequence) - 1 from event_days d
+                 where d.source = r.source and d.day > $8::date and d.first_sequence > r.cursor),
                 (select h.last_sequence from source_heads h where h.source = r.source)) end) as cursor
     from room r
 ),

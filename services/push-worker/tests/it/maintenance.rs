@@ -1,9 +1,12 @@
 //! Maintenance of the log: partitions ahead, retention, one at a time.
 
+use hooks_push_worker::app;
+use hooks_push_worker::seams::Seams;
 use hooks_shared::Secret;
 use hooks_shared::config::{Config, Service, parse};
 use hooks_shared::db::{Session, Target};
 use hooks_shared::maintenance::{self, Error, Outcome, Report, STATEMENTS, Settings};
+use hooks_shared::sealed::Keyring;
 use hooks_testkit::db::TestDb;
 use hooks_testkit::until;
 use std::path::Path;
@@ -135,8 +138,7 @@ async fn two_maintainers_at_once_are_one_at_a_time() {
     let (one, two) = (open(&db).await, open(&db).await);
     store(&db, "short", "20 days", 1).await;
     let settings = settings();
-    let (a, b) =
-        tokio::join!(maintenance::run_once(&one, &settings), maintenance::run_once(&two, &settings));
+    let (a, b) = tokio::join!(maintenance::run_once(&one, &settings), maintenance::run_once(&two, &settings));
     let dropped = [a, b].map(|outcome| match outcome.expect("no error") {
         Outcome::Done(report) => report.partitions_dropped.len(),
         Outcome::Busy => 0,
@@ -221,10 +223,10 @@ async fn the_worker_maintains_at_start_and_says_when_it_may_not() {
         let config = Config { database_url: Secret::new(db.url_for("push_worker")), ..config() };
         let config = Config { maintenance_url: Some(Secret::new(db.url_for(role))), ..config };
         let (trigger, shutdown) = hooks_shared::shutdown::manual();
-        let seams = hooks_push_worker::app::Seams::real();
-        let running = hooks_push_worker::app::build(config, "127.0.0.1:0", "127.0.0.1:0", seams, shutdown)
-            .await
-            .expect("starts");
+        let seams = Seams::real(&config.push).expect("an HTTP client");
+        let keyring = Keyring::parse(&Keyring::mint("k1")).expect("a key");
+        let running =
+            app::build(config, keyring, "127.0.0.1:0", "127.0.0.1:0", seams, shutdown).await.expect("starts");
         until(Duration::from_secs(20), "the first round", async || {
             let gone = count(&db, "short").await == 0;
             let notes = running.readiness.notes().join("; ");

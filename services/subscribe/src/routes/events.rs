@@ -4,7 +4,7 @@ use super::{Service, auth, query_pairs};
 use crate::error::Refusal;
 use crate::frame::{self, LONGEST_INLINE_BODY, Sending, Time};
 use crate::query::ListQuery;
-use crate::store::{self, Listed};
+use crate::store::{self, Listed, PushState};
 use actix_web::body::SizedStream;
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -60,6 +60,33 @@ impl From<Listed> for Item {
     }
 }
 
+#[derive(Serialize)]
+struct Push {
+    subscription_id: String,
+    subscription: String,
+    delivery_id: String,
+    state: String,
+    attempts: i32,
+    next_attempt_at: Option<Time>,
+    completed_at: Option<Time>,
+    failure: Option<String>,
+}
+
+impl From<PushState> for Push {
+    fn from(state: PushState) -> Self {
+        Self {
+            subscription_id: state.subscription_id,
+            subscription: state.subscription,
+            delivery_id: state.delivery_id,
+            state: state.state,
+            attempts: state.attempts,
+            next_attempt_at: state.next_attempt_at.map(Time),
+            completed_at: state.completed_at.map(Time),
+            failure: state.failure,
+        }
+    }
+}
+
 /// A page of the list.
 pub(super) async fn list(
     request: HttpRequest,
@@ -76,7 +103,7 @@ pub(super) async fn list(
     Ok(HttpResponse::Ok().json(List { events, next }))
 }
 
-/// One event: the JSON of the stream's messages.
+/// One event: the JSON of the stream's messages, and what push made of it.
 pub(super) async fn show(
     request: HttpRequest,
     path: web::Path<(String, String)>,
@@ -85,15 +112,23 @@ pub(super) async fn show(
     let (source, sequence) = path.into_inner();
     let source = allowed(&service, &request, source).await?;
     let sequence = sequence_of(&sequence)?;
-    let stored = service
+    let (stored, push) = service
         .database
         .run(async move |session| {
             let Some(day) = store::day_of(&session, &source, sequence).await? else { return Ok(None) };
-            store::event(&session, &source, sequence, day, LONGEST_INLINE_BODY).await
+            let stored = store::event(&session, &source, sequence, day, LONGEST_INLINE_BODY).await?;
+            let push = store::push_state(&session, &source, sequence).await?;
+            Ok(stored.map(|stored| (stored, push)))
         })
         .await?
         .ok_or(Refusal::UnknownEvent)?;
-    let json = frame::data(&stored, Sending::InOrder);
+    let mut json = frame::data(&stored, Sending::InOrder);
+    let push: Vec<Push> = push.into_iter().map(Push::from).collect();
+    // One more member at the end of the same object.
+    json.truncate(json.trim_end_matches('}').len());
+    json.push_str(",\"push\":");
+    json.push_str(&serde_json::to_string(&push).unwrap_or_default());
+    json.push('}');
     Ok(HttpResponse::Ok().content_type("application/json").body(json))
 }
 

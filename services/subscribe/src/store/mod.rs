@@ -4,6 +4,7 @@
 mod list;
 mod listeners;
 mod log;
+mod push;
 mod replays;
 mod tokens;
 
@@ -12,6 +13,7 @@ pub use listeners::{ListenerRow, forget_listeners, say_listeners};
 pub use log::{
     Day, Head, PageAsk, PageRow, body, day_after, day_of, event, heads, newest, page,
 };
+pub use push::{PushState, push_state};
 pub use replays::{ReplayRow, replay_head, replays};
 pub use tokens::{Token, find_token, note_token_use, valid_tokens};
 
@@ -35,6 +37,7 @@ pub const STATEMENTS: &[Sql] = &[
     log::HEADS,
     log::NEWEST,
     log::PAGE,
+    push::PUSH_STATE,
     replays::REPLAYS,
     replays::REPLAY_HEAD,
     tokens::FIND_TOKEN,

@@ -127,6 +127,7 @@ async fn backfill_case_09_a_skip_is_logged_without_body_or_signature() {
     let expected = [
         ("age", "600s"),
         ("delivery_id", "msg_logged"),
+        ("message", "skipping a stale event in a first drain"),
         ("seq", "1"),
         ("skew_window", "300s"),
         ("source", "case-nine"),

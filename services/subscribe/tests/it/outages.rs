@@ -1,1 +1,259 @@
+//! The database, or the way to it, goes away under readers. Whatever happens, what a reader gets is the table in
+//! order, each event once, and nothing is missing.
 
+use crate::support::{NewEvent, PATIENCE, QUICK, Relay, Setup, Writer, configured, mint, sequences};
+use hooks_shared::Clock;
+use hooks_subscribe::app::{Seams, build};
+use hooks_testkit::db::TestDb;
+use hooks_testkit::http;
+use hooks_testkit::pg::{Cluster, Options, StopMode};
+use hooks_testkit::proxy::Proxy;
+use hooks_testkit::sse::{Next, Stream};
+use hooks_testkit::until;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tokio::task::JoinHandle;
+
+const SOURCES: [&str; 3] = ["render", "github", "stripe"];
+const WRITERS: usize = 2;
+
+/// Writers of all sources that go on until they are stopped; a failed append is made again.
+struct Load {
+    stop: Arc<AtomicBool>,
+    writers: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    async fn start(db: &Arc<TestDb>) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut writers = Vec::new();
+        for source in SOURCES {
+            for _ in 0..WRITERS {
+                let (db, stop) = (Arc::clone(db), Arc::clone(&stop));
+                writers.push(tokio::spawn(async move { keep_writing(&db, source, &stop).await }));
+            }
+        }
+        Self { stop, writers }
+    }
+
+    async fn stop(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for writer in self.writers {
+            writer.await.expect("a writer");
+        }
+    }
+}
+
+async fn keep_writing(db: &TestDb, source: &'static str, stop: &AtomicBool) {
+    let mut writer: Option<Writer> = None;
+    while !stop.load(Ordering::Relaxed) {
+        let open = match writer.take() {
+            Some(open) => open,
+            None => match Writer::try_new(db).await {
+                Some(open) => open,
+                None => {
+                    tokio::task::yield_now().await;
+                    continue;
+                }
+            },
+        };
+        let event = NewEvent { source, ..NewEvent::fresh() };
+        if open.try_append(&event).await.is_ok() {
+            open.notify(source).await;
+            writer = Some(open);
+        }
+    }
+}
+
+/// Reads until it has seen `last`, from one connection if `once`, else over reconnections.
+async fn read_through(mut stream: Stream, last: i64) -> Vec<i64> {
+    let mut seen = Vec::new();
+    let began = Instant::now();
+    while seen.last() != Some(&last) {
+        assert!(began.elapsed() < PATIENCE * 2, "stuck behind {:?} of {last}", seen.last());
+        match stream.try_next(PATIENCE).await {
+            Next::Item(hooks_testkit::sse::Item::Message(message)) => seen.push(message.sequence()),
+            Next::Item(hooks_testkit::sse::Item::Comment(_)) => {}
+            other => panic!("{other:?} behind {:?} of {last}", seen.last()),
+        }
+    }
+    seen
+}
+
+/// Two readers a source; at the end each one's list must be the table.
+async fn compare(db: &TestDb, readers: Vec<(&'static str, Stream)>) -> i64 {
+    let mut total = 0;
+    for (source, stream) in readers {
+        let rows = db.query("select sequence from events where source = $1 order by sequence", &[&source]).await;
+        let table: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+        let last = *table.last().expect("events");
+        assert_eq!(read_through(stream, last).await, table, "{source}");
+        total += table.len() as i64;
+    }
+    total
+}
+
+async fn readers(relay: &Relay) -> Vec<(&'static str, Stream)> {
+    let mut readers = Vec::new();
+    for source in SOURCES {
+        for _ in 0..2 {
+            readers.push((source, relay.listen(&format!("/subscribe/{source}")).await));
+        }
+    }
+    readers
+}
+
+/// Runs `disturb` while everybody writes and reads; readers read only afterwards, so they also fall behind.
+async fn under_load(relay: Relay, disturb: impl AsyncFnOnce()) {
+    let Relay { db, running, token, writer } = relay;
+    let relay = Relay { db, running, token, writer };
+    let readers = readers(&relay).await;
+    let Relay { db, running, .. } = relay;
+    let db = Arc::new(db);
+    let load = Load::start(&db).await;
+    disturb().await;
+    load.stop().await;
+    let total = compare(&db, readers).await;
+    println!("{total} events compared");
+    assert!(total > 100);
+    running.stop().await;
+}
+
+async fn for_a_while(seconds: f64, mut each_second: impl AsyncFnMut()) {
+    let mut tick = tokio::time::interval(Duration::from_secs(1));
+    let end = Instant::now() + Duration::from_secs_f64(seconds);
+    while Instant::now() < end {
+        tick.tick().await;
+        each_second().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_missing_when_nobody_listens_for_hints() {
+    let settings = "listen_database_url: \"off\"\nsubscribe: {keepalive: 300ms, stall_timeout: 30s}\n";
+    let relay = Setup { sources: &SOURCES, settings, ..Setup::default() }.start().await;
+    under_load(relay, async || for_a_while(3.0, async || {}).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_missing_when_listen_is_cut_every_second() {
+    let settings = "subscribe: {keepalive: 300ms, stall_timeout: 30s}\n";
+    let relay = Setup { sources: &SOURCES, settings, ..Setup::default() }.start().await;
+    let admin = relay.db.client().await;
+    under_load(relay, async || {
+        for_a_while(5.0, async || {
+            let cut = "select pg_terminate_backend(pid) from pg_stat_activity
+                where datname = current_database() and application_name = 'hooks-subscribe-listen'";
+            admin.execute(cut, &[]).await.expect("cut LISTEN");
+        })
+        .await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_missing_when_every_link_is_cut_and_slow() {
+    let db = TestDb::create().await;
+    let proxy = Proxy::to_database(&db.url_for("subscribe")).await;
+    proxy.delay_between(Duration::ZERO, Duration::from_millis(20));
+    let url = proxy.url(&db.url_for("subscribe"));
+    let settings = "subscribe: {keepalive: 300ms, stall_timeout: 30s, ring_bytes: 64KiB}\n";
+    let relay = Setup { sources: &SOURCES, settings, ..Setup::default() }.start_via(db, &url).await;
+    under_load(relay, async || for_a_while(5.0, async || proxy.cut().await).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_missing_when_postgres_restarts() {
+    let cluster = Cluster::start(Options::default()).await;
+    let db = TestDb::on(&cluster).await;
+    let settings = "subscribe: {keepalive: 300ms, stall_timeout: 30s}\n";
+    let relay = Setup { sources: &SOURCES, settings, ..Setup::default() }.start_on(db).await;
+    under_load(relay, async || {
+        for mode in [StopMode::Fast, StopMode::Immediate] {
+            for_a_while(1.5, async || {}).await;
+            cluster.stop(mode).await;
+            cluster.start_again().await;
+        }
+        for_a_while(1.5, async || {}).await;
+    })
+    .await;
+}
+
+async fn readyz(address: std::net::SocketAddr) -> (u16, String) {
+    let answer = http::get(address, "/readyz", &[]).await;
+    (answer.status, answer.text())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_is_away_at_the_start_is_waited_for() {
+    let db = TestDb::create().await;
+    let url = db.url_for("subscribe");
+    let proxy = Proxy::to_database(&url).await;
+    proxy.refuse().await;
+    let token = mint(&db, "listener", &["render"]).await;
+    let writer = Writer::new(&db).await;
+    writer.append_quietly(&NewEvent::fresh()).await;
+    let seams = Seams { clock: Clock::system(), ..Seams::default() };
+    let config = configured(&["render"], QUICK, &proxy.url(&url));
+    let running = build(config, "127.0.0.1:0", "127.0.0.1:0", seams).await.expect("build");
+    let relay = Relay { db, running, token, writer };
+
+    let (status, text) = readyz(relay.running.admin_address).await;
+    assert_eq!(status, 503, "{text}");
+    assert_eq!(relay.get("/healthz").await.status, 200);
+    let answer = relay.get("/subscribe/render").await;
+    assert_eq!(answer.status, 503);
+    assert_eq!(answer.text(), "the database cannot be reached, try again\n");
+    assert!(answer.header("retry-after").is_some());
+    assert_eq!(relay.get("/subscribe/nowhere").await.status, 404);
+    until(PATIENCE, "a reason in /readyz", async || {
+        let (status, text) = readyz(relay.running.admin_address).await;
+        if status == 503 && text.contains("database: cannot connect") { Ok(()) } else { Err(text) }
+    })
+    .await;
+
+    proxy.pass().await;
+    until(PATIENCE, "readiness", async || {
+        let seen = readyz(relay.running.admin_address).await;
+        if seen == (200, "ready\n".to_owned()) { Ok(()) } else { Err(seen) }
+    })
+    .await;
+    let mut stream = relay.listen("/subscribe/render?since=0").await;
+    assert_eq!(sequences(&mut stream, 1).await, [1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_stream_lives_through_an_outage_on_keepalives() {
+    let db = TestDb::create().await;
+    let url = db.url_for("subscribe");
+    let proxy = Proxy::to_database(&url).await;
+    let relay = Setup::default().start_via(db, &proxy.url(&url)).await;
+    let mut stream = relay.listen("/subscribe/render").await;
+    relay.writer.append(&NewEvent::fresh()).await;
+    assert_eq!(sequences(&mut stream, 1).await, [1]);
+    proxy.refuse().await;
+    relay.writer.append(&NewEvent::fresh()).await;
+    for _ in 0..3 {
+        stream.collect_until_comment("keepalive", PATIENCE).await;
+    }
+    proxy.pass().await;
+    assert_eq!(sequences(&mut stream, 1).await, [2]);
+    relay.writer.append(&NewEvent::fresh()).await;
+    assert_eq!(sequences(&mut stream, 1).await, [3]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_without_our_schema_is_told_in_readyz() {
+    let cluster = Cluster::shared().await;
+    let db = TestDb::empty_on(&cluster).await;
+    let config = configured(&["render"], QUICK, &db.url());
+    let running =
+        build(config, "127.0.0.1:0", "127.0.0.1:0", Seams::default()).await.expect("build");
+    until(PATIENCE, "the complaint", async || {
+        let (status, text) = readyz(running.admin_address).await;
+        if status == 503 && text.contains("hooksctl migrate") { Ok(()) } else { Err(text) }
+    })
+    .await;
+    running.stop().await;
+}

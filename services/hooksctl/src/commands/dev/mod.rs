@@ -34,6 +34,9 @@ pub struct Args {
     ports: u16,
 }
 
+/// Signals that come so soon after the first say nothing new.
+const REPEATED: std::time::Duration = std::time::Duration::from_millis(500);
+
 pub async fn run(args: Args) -> Result<()> {
     let mut interrupts = Interrupts::watch()?;
     let mut dev = run::Dev::prepare(absolute(args.config)?, args.ports)?;
@@ -41,10 +44,15 @@ pub async fn run(args: Args) -> Result<()> {
         done = dev.work() => done,
         () = interrupts.next() => Ok(()),
     };
-    // A second signal means: now.
+    // A second signal means: now. Some senders (`timeout`, a terminal's process group) repeat the first.
+    let again = async {
+        tokio::time::sleep(REPEATED).await;
+        interrupts.drain().await;
+        interrupts.next().await;
+    };
     tokio::select! {
         () = dev.stop() => done,
-        () = interrupts.next() => {
+        () = again => {
             dev.abandon();
             Err(Interrupted.into())
         }

@@ -25,18 +25,21 @@ impl Register {
 
     pub fn started(&self, service: &str, pid: u32, program: &str) {
         if let Some(identity) = Identity::of(pid as i32, program) {
-            self.lock().insert(service.to_owned(), identity);
-            self.write();
+            let mut running = self.lock();
+            running.insert(service.to_owned(), identity);
+            self.write(&running);
         }
     }
 
     pub fn ended(&self, service: &str) {
-        self.lock().remove(service);
-        self.write();
+        let mut running = self.lock();
+        running.remove(service);
+        self.write(&running);
     }
 
-    fn write(&self) {
-        let text: String = self.lock().values().map(Identity::to_line).collect();
+    /// Under the lock: one after the other.
+    fn write(&self, running: &BTreeMap<String, Identity>) {
+        let text: String = running.values().map(Identity::to_line).collect();
         // Without the file an orphan would have to be stopped by hand; that is no reason not to run.
         if let Err(error) = self.folder.write(FILE, &text) {
             log::warn!("{error:#}");

@@ -54,7 +54,7 @@ impl Dev {
         let admin_url = self.start_database().await?;
         database::keep_tokens(&admin_url, &tokens, &file.sources()).await?;
         self.start_services(&admin_url)?;
-        self.welcome(&file, &tokens).await?;
+        self.welcome(&file, &tokens, &admin_url).await?;
         loop {
             self.until_something_happens().await?;
             self.take_changes(&mut file, &admin_url, &tokens).await;
@@ -100,14 +100,14 @@ impl Dev {
     }
 
     /// Waits until all is ready, then says where everything is.
-    async fn welcome(&self, file: &ConfigFile, tokens: &Tokens) -> Result<()> {
+    async fn welcome(&self, file: &ConfigFile, tokens: &Tokens, admin_url: &Secret) -> Result<()> {
         let Some(services) = &self.services else { return Ok(()) };
         let late = services.until_ready(READY_LIMIT).await;
         for line in &late {
             self.console.warn(&format!("not ready yet: {line}"));
         }
         let places = welcome::Places::of(services, self.cluster.as_ref().map(Cluster::port));
-        self.folder.write(URLS, &places.to_file())?;
+        self.folder.write(URLS, &places.to_file(admin_url))?;
         welcome::show(self.console, self.folder.path(), &places, file, tokens);
         Ok(())
     }

@@ -33,12 +33,13 @@ impl Places {
         }
     }
 
-    /// For the other commands in this folder.
-    pub fn to_file(&self) -> String {
+    /// For the other commands in this folder. The database's URL holds a password, as the file beside it does.
+    pub fn to_file(&self, database_url: &hooks_shared::Secret) -> String {
         let lines =
             [("ingest", &self.ingest), ("subscribe", &self.subscribe), ("inspector", &self.inspector)];
         let known = lines.iter().filter(|(_, url)| url.starts_with("http"));
-        known.map(|(name, url)| format!("{name} {url}\n")).collect()
+        let services: String = known.map(|(name, url)| format!("{name} {url}\n")).collect();
+        format!("{services}database {}\n", database_url.expose())
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::finding::Finding;
 use super::{Show, services};
-use crate::commands::database::{failed, target};
+use crate::commands::database::{failed, target, url};
 use crate::output::latency;
 use crate::store;
 use anyhow::Result;
@@ -21,7 +21,7 @@ const CLOCKS_APART: f64 = 2.0;
 
 /// Looks at everything. Ends early where the next question makes no sense.
 pub async fn examine(config: Option<&Config>, raise: bool, show: &mut Show<'_>) -> Result<()> {
-    if std::env::var_os("HOOKS_DATABASE_URL").is_none_or(|url| url.is_empty()) {
+    if url().is_none() {
         if raise {
             // Asked for explicitly: doing nothing would look like success.
             target()?;

@@ -8,7 +8,6 @@ use std::sync::{Mutex, Once, PoisonError};
 #[derive(Debug, Clone)]
 pub struct LogLine {
     pub level: log::Level,
-    pub message: String,
     pub fields: BTreeMap<String, String>,
 }
 
@@ -42,7 +41,8 @@ impl log::Log for Capture {
         }
         let mut fields = Fields(BTreeMap::new());
         let _ = record.key_values().visit(&mut fields);
-        let line = LogLine { level: record.level(), message: record.args().to_string(), fields: fields.0 };
+        fields.0.insert("message".to_owned(), record.args().to_string());
+        let line = LogLine { level: record.level(), fields: fields.0 };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
     }
 

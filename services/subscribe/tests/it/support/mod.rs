@@ -3,7 +3,7 @@
 mod log;
 mod writer;
 
-pub use log::{LogLine, lines_about};
+pub use log::lines_about;
 pub use writer::{NewEvent, Writer};
 
 use hooks_shared::config::{self, Service};

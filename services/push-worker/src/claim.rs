@@ -1,0 +1,206 @@
+//! One claim: a transaction that locks cursor rows, takes what may start now, and commits. Its size is what the worker
+//! can start at once (L8b), shared fairly between the subscriptions that have something to send.
+
+use crate::store::{self, Claimed, Day, Limits, Pick, Picked, Reclaimed};
+use hooks_shared::db::Session;
+use hooks_shared::ids;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+/// Subscriptions looked at in one claim.
+const MOST_SUBSCRIPTIONS: usize = 64;
+
+/// What a worker asks for.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// The claim protocol the worker speaks (L12).
+    pub protocol: i32,
+    /// Shown to people as the holder of the lease.
+    pub worker: String,
+    pub lease: Duration,
+    /// Deliveries that can be started now.
+    pub budget: usize,
+    /// Only subscriptions whose last attempt succeeded.
+    pub only_proven: bool,
+    /// Whether a lost claim may be taken over: one at a time in a worker (L11).
+    pub may_reclaim: bool,
+    /// Lost lone claims after which a delivery fails.
+    pub max_lost_claims: u32,
+    pub paused_sources: Vec<String>,
+    /// Subscriptions that had nothing to start a moment ago.
+    pub skip: Vec<String>,
+    /// Due times below are not looked at.
+    pub low: OffsetDateTime,
+}
+
+/// What was claimed, committed.
+#[derive(Debug)]
+pub struct Batch {
+    /// Monotonic, from before the claim was sent: leases end no earlier than this plus their length.
+    pub started: Instant,
+    pub claims: Vec<Claimed>,
+    pub subscriptions: BTreeMap<String, Picked>,
+    /// Picked, but nothing could start for them.
+    pub idle: Vec<String>,
+    /// Deliveries that lost too many lone claims.
+    pub given_up: Vec<GivenUp>,
+    /// The earliest due time among retries, where there were any.
+    pub earliest_due: Option<OffsetDateTime>,
+}
+
+/// A delivery that failed because the claims on it kept getting lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenUp {
+    pub delivery: String,
+    pub subscription: String,
+    pub source: String,
+    pub sequence: i64,
+}
+
+/// A claim that did not come through.
+#[derive(Debug)]
+pub struct ClaimError {
+    pub error: tokio_postgres::Error,
+    /// Set when the commit was sent and its outcome is not known: where to look, and by which tokens.
+    pub unknown: Option<Unknown>,
+}
+
+/// What may have been claimed.
+#[derive(Debug, Clone)]
+pub struct Unknown {
+    pub subscriptions: Vec<String>,
+    pub tokens: Vec<Uuid>,
+}
+
+impl From<tokio_postgres::Error> for ClaimError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self { error, unknown: None }
+    }
+}
+
+/// Claims. On an error other than a lost connection the session is left outside a transaction.
+pub async fn claim(session: &Session, ask: &Ask) -> Result<Batch, ClaimError> {
+    let mut batch = Batch {
+        started: Instant::now(),
+        claims: Vec::new(),
+        subscriptions: BTreeMap::new(),
+        idle: Vec::new(),
+        given_up: Vec::new(),
+        earliest_due: None,
+    };
+    let pick = Pick {
+        protocol: ask.protocol,
+        paused_sources: &ask.paused_sources,
+        skip: &ask.skip,
+        limit: ask.budget.min(MOST_SUBSCRIPTIONS) as i64,
+        only_proven: ask.only_proven,
+        low: ask.low,
+    };
+    let (begun, picked) = tokio::join!(store::begin(session), store::pick(session, &pick));
+    begun?;
+    let picked = match picked {
+        Ok(picked) if !picked.is_empty() => picked,
+        other => {
+            store::rollback(session).await?;
+            return other.map(|_| batch).map_err(Into::into);
+        }
+    };
+    let mut tokens = Vec::new();
+    if let Err(error) = take(session, ask, &picked, &mut batch, &mut tokens).await {
+        let _ = store::rollback(session).await;
+        return Err(error.into());
+    }
+    if let Err(error) = store::commit(session).await {
+        let subscriptions = picked.into_iter().map(|one| one.id).collect();
+        return Err(ClaimError { error, unknown: Some(Unknown { subscriptions, tokens }) });
+    }
+    batch.keep(picked);
+    Ok(batch)
+}
+
+/// Everything between the locks and the commit: one lost claim, retries, new events, in this order.
+async fn take(
+    session: &Session,
+    ask: &Ask,
+    picked: &[Picked],
+    batch: &mut Batch,
+    tokens: &mut Vec<Uuid>,
+) -> Result<(), tokio_postgres::Error> {
+    let each = (ask.budget / picked.len()).max(1);
+    let limits = |budget| Limits {
+        protocol: ask.protocol,
+        worker: &ask.worker,
+        lease: ask.lease,
+        budget,
+        each: each.min(budget),
+        low: ask.low,
+    };
+    let due: Vec<String> = picked.iter().filter(|one| one.has_due).map(|one| one.id.clone()).collect();
+    let mut left = ask.budget;
+    if ask.may_reclaim && !due.is_empty() {
+        let token = mint(tokens, 1);
+        match store::reclaim(session, &limits(1), &due, token[0], ask.max_lost_claims as i32).await? {
+            Some(Reclaimed::Claimed(claimed)) => batch.claims.push(claimed),
+            Some(Reclaimed::Failed { id, subscription, source, sequence }) => {
+                batch.given_up.push(GivenUp { delivery: id, subscription, source, sequence });
+            }
+            None => {}
+        }
+        left = ask.budget - batch.claims.len();
+    }
+    if left > 0 && !due.is_empty() {
+        let minted = mint(tokens, left);
+        let claimed = store::claim_due(session, &limits(left), &due, &minted).await?;
+        batch.earliest_due = claimed.iter().map(|claim| claim.due).min();
+        left -= claimed.len();
+        batch.claims.extend(claimed);
+    }
+    for (day, subscriptions) in by_day(picked) {
+        if left == 0 {
+            break;
+        }
+        let minted = mint(tokens, left);
+        let made = new_ids(left);
+        let born = store::fan_out(session, &limits(left), &subscriptions, day, &made, &minted).await?;
+        left -= born.len();
+        batch.claims.extend(born);
+    }
+    Ok(())
+}
+
+/// Subscriptions that are behind the log, by the day in which their next event lies. Without such a day the log has
+/// nothing above the cursor but a raised head: any day serves to move the cursor up to it.
+fn by_day(picked: &[Picked]) -> BTreeMap<Day, Vec<String>> {
+    let mut days: BTreeMap<Day, Vec<String>> = BTreeMap::new();
+    for one in picked.iter().filter(|one| one.has_more) {
+        let day = one.day.unwrap_or(Day::of(OffsetDateTime::UNIX_EPOCH));
+        days.entry(day).or_default().push(one.id.clone());
+    }
+    days
+}
+
+/// One fresh random token a row (L2), remembered so that an undecided commit can be looked into.
+fn mint(all: &mut Vec<Uuid>, count: usize) -> Vec<Uuid> {
+    let minted: Vec<Uuid> = (0..count).map(|_| Uuid::new_v4()).collect();
+    all.extend_from_slice(&minted);
+    minted
+}
+
+fn new_ids(count: usize) -> Vec<String> {
+    let millis = OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000;
+    (0..count).map(|_| ids::delivery_id(millis as i64)).collect()
+}
+
+impl Batch {
+    fn keep(&mut self, picked: Vec<Picked>) {
+        for one in picked {
+            if self.claims.iter().any(|claim| claim.subscription == one.id) {
+                self.subscriptions.insert(one.id.clone(), one);
+            } else {
+                self.idle.push(one.id);
+            }
+        }
+    }
+}
