@@ -5,5 +5,6 @@ mod doctor;
 mod handshakes;
 mod mutation;
 mod presets;
+mod properties;
 mod signing;
 mod vectors;

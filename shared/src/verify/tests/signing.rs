@@ -2,7 +2,7 @@
 
 use crate::Secret;
 use crate::verify::recorded::Parts;
-use crate::verify::{Message, Reason, Settings, Signer, Verdict, Verifier, presets};
+use crate::verify::{Message, Reason, Settings, Signed, Signer, Verdict, Verifier, presets};
 use serde_json::{Value, json};
 use time::macros::datetime;
 use time::{Duration, OffsetDateTime};
@@ -21,10 +21,10 @@ pub(super) fn secret_for(preset: &str) -> Secret {
 }
 
 /// A body that every scheme can put its signature into.
-fn body() -> Vec<u8> {
+pub(super) fn body(text: &str) -> Vec<u8> {
     let item =
-        json!({"NotificationRequestItem": {"pspReference": "1", "amount": {"currency": "EUR", "value": 5}}});
-    json!({"id": "evt_1", "type": "x.y", "value": [{"n": 1}, {"n": 2}], "notificationItems": [item], "name": "Zoë"})
+        json!({"NotificationRequestItem": {"pspReference": text, "amount": {"currency": "EUR", "value": 5}}});
+    json!({"id": "evt_1", "type": "x.y", "value": [{"n": 1}, {"n": 2}], "notificationItems": [item], "name": text})
         .to_string()
         .into_bytes()
 }
@@ -45,22 +45,31 @@ pub(super) fn settings_for(preset: &str) -> Settings {
 /// The request that results from signing; nothing for schemes that only the provider can sign.
 pub(super) fn signed_request(preset: &str) -> Option<Parts> {
     let signer = Signer::new(&settings_for(preset).verifier, &secret_for(preset)).ok()?;
-    let body = body();
+    let body = body("Zoë");
     let message =
         Message { method: "POST", url: URL, body: &body, id: "msg_1", event_type: Some("x.y"), now: NOW };
-    let signed = signer.sign(&message).unwrap();
+    Some(request_of(signer.sign(&message).unwrap(), &body))
+}
+
+/// A request to [`URL`] with a signature on it.
+pub(super) fn request_of(signed: Signed, body: &[u8]) -> Parts {
     let mut target = "/ingest/test?x=1".to_owned();
     for (name, value) in &signed.query {
         target.push_str(&format!("&{name}={value}"));
     }
     let headers = signed.headers.iter().chain(&signed.defaults);
-    Some(Parts {
+    Parts {
         method: "POST".into(),
         target,
         headers: headers.map(|(n, v)| (n.as_bytes().to_vec(), v.as_bytes().to_vec())).collect(),
-        body: signed.body.unwrap_or(body),
+        body: signed.body.unwrap_or_else(|| body.to_vec()),
         remote_addr: None,
-    })
+    }
+}
+
+/// The presets that can be signed for.
+pub(super) fn signable() -> Vec<&'static str> {
+    presets().map(|preset| preset.name).filter(|name| !NOT_SIGNABLE.contains(name)).collect()
 }
 
 /// Presets that sign with a private key or not at all.
