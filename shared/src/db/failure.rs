@@ -57,6 +57,8 @@ fn is_io(error: &Error) -> bool {
         }
         source = inner.source();
     }
-    // Authentication, TLS and configuration errors while connecting carry no SQLSTATE and no io error.
-    error.to_string().contains("connect") || error.to_string().contains("TLS")
+    // Authentication, TLS and configuration errors while connecting carry no SQLSTATE and no io error, nor does
+    // an opening that took too long.
+    let text = error.to_string();
+    ["connect", "TLS", "timeout waiting for server"].iter().any(|sign| text.contains(sign))
 }

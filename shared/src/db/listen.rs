@@ -1,7 +1,7 @@
 //! The one LISTEN connection of a process. What arrives is a hint: whoever gets it reads the tables, and a
 //! lost hint costs time, never an event (migrations/README.md, "Channel").
 
-use super::session::{SessionOptions, configured};
+use super::session::{SessionOptions, configured, in_time};
 use super::url::Target;
 use super::{CHANNEL, failure_of};
 use futures_util::future::poll_fn;
@@ -94,8 +94,8 @@ async fn run(
     pause: &mut crate::backoff::Reconnect,
 ) -> Result<(), String> {
     let options = SessionOptions::service(application_name);
-    let (client, mut connection) = configured(target, &options)
-        .connect(target.tls.clone())
+    let config = configured(target, &options);
+    let (client, mut connection) = in_time(&options, config.connect(target.tls.clone()))
         .await
         .map_err(|error| format!("{error} ({:?})", failure_of(&error)))?;
     let (messages, mut incoming) = mpsc::unbounded_channel();

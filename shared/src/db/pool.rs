@@ -1,6 +1,6 @@
 //! A small pool of sessions. A session that turned read-only is not handed out again.
 
-use super::session::{Session, SessionOptions, configured, prepare_session};
+use super::session::{Session, SessionOptions, configured, in_time, prepare_session, within};
 use super::url::Target;
 use bb8_postgres::PostgresConnectionManager;
 use std::time::Duration;
@@ -10,6 +10,9 @@ pub type Pool = bb8::Pool<Manager>;
 pub type PoolError = bb8::RunError<tokio_postgres::Error>;
 /// A session lent by the pool, independent of the pool value it came from (`Pool::get_owned`).
 pub type PooledSession = bb8::PooledConnection<'static, Manager>;
+
+/// How long a session may take to say that it lives.
+const CHECK_LIMIT: Duration = Duration::from_secs(2);
 
 /// Opens and checks the pool's sessions.
 pub struct Manager {
@@ -28,13 +31,17 @@ impl bb8::ManageConnection for Manager {
     type Error = tokio_postgres::Error;
 
     async fn connect(&self) -> Result<Session, Self::Error> {
-        let client = self.inner.connect().await?;
-        prepare_session(client, &self.options).await
+        let opening = async {
+            let client = self.inner.connect().await?;
+            prepare_session(client, &self.options).await
+        };
+        in_time(&self.options, opening).await
     }
 
     /// One round trip: alive, and still the primary. A demoted primary answers like any other otherwise.
     async fn is_valid(&self, session: &mut Session) -> Result<(), Self::Error> {
-        let rows = session.simple_query("show transaction_read_only").await?;
+        let asked = session.simple_query("show transaction_read_only");
+        let rows = within(CHECK_LIMIT, asked).await?;
         let read_only = rows.iter().any(|message| match message {
             tokio_postgres::SimpleQueryMessage::Row(row) => row.get(0) == Some("on"),
             _ => false,

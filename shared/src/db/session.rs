@@ -168,9 +168,28 @@ pub(super) async fn prepare_session(client: Client, options: &SessionOptions) ->
     Ok(Session::new(client))
 }
 
+/// Gives up an opening that hangs. The library's own limit covers the socket only; a server (or a proxy before it)
+/// that accepts and then says nothing would hold the attempt for ever. Several hosts may be tried within it.
+pub(super) async fn in_time<T>(
+    options: &SessionOptions,
+    opening: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    within(options.connect_timeout * 4, opening).await
+}
+
+/// The work's outcome, or the library's own error for what took too long.
+pub(super) async fn within<T>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    // That error has no other constructor.
+    tokio::time::timeout(limit, work).await.unwrap_or_else(|_| Err(Error::__private_api_timeout()))
+}
+
 /// Opens a session of its own. Its driver runs as a task and ends with the session.
 pub async fn connect(target: &Target, options: &SessionOptions) -> Result<Session, Error> {
-    let (client, connection) = configured(target, options).connect(target.tls.clone()).await?;
+    let config = configured(target, options);
+    let (client, connection) = in_time(options, config.connect(target.tls.clone())).await?;
     tokio::spawn(async move {
         if let Err(error) = connection.await {
             log::debug!("a database connection ended: {error}");

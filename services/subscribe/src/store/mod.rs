@@ -19,8 +19,14 @@ pub use tokens::{Token, find_token, note_token_use, valid_tokens};
 
 use hooks_shared::db::{Pool, PoolError, PooledSession, Sql, describe};
 use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
 use tokio::runtime::Handle;
+use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
+
+/// Statements end themselves after five seconds; what takes longer has lost its server.
+const LIMIT: Duration = Duration::from_secs(15);
 
 /// Every statement; a test prepares them all on the migrated database.
 pub const STATEMENTS: &[Sql] = &[
@@ -52,6 +58,10 @@ pub enum StoreError {
     Pool(#[from] PoolError),
     #[error("{}", describe(.0))]
     Query(#[from] tokio_postgres::Error),
+    #[error("the server is read-only (a standby or a demoted primary)")]
+    ReadOnly,
+    #[error("the server does not answer")]
+    Silent,
     #[error("the work was interrupted")]
     Interrupted,
 }
@@ -93,13 +103,22 @@ impl Database {
     pub async fn run<T, F, Fut>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(PooledSession) -> Fut + Send + 'static,
+        F: FnOnce(Arc<PooledSession>) -> Fut + Send + 'static,
         Fut: Future<Output = Result<T, tokio_postgres::Error>> + Send,
     {
         let pool = self.pool.clone();
         let task = self.spawn(async move {
-            let session = pool.get_owned().await?;
-            Ok(work(session).await?)
+            let session = Arc::new(pool.get_owned().await?);
+            if session.is_broken() {
+                return Err(StoreError::ReadOnly);
+            }
+            match timeout(LIMIT, work(Arc::clone(&session))).await {
+                Ok(done) => Ok(done?),
+                Err(_) => {
+                    session.mark_broken();
+                    Err(StoreError::Silent)
+                }
+            }
         });
         task.await.map_err(|_| StoreError::Interrupted)?
     }
