@@ -8,6 +8,7 @@ mod ingest;
 mod load;
 mod report;
 mod tail_latency;
+mod verify;
 
 use std::time::Duration;
 
@@ -21,8 +22,9 @@ fn main() {
     match scenario {
         "ingest" => runtime.block_on(ingest::run(rounds, seconds)),
         "tail-latency" => runtime.block_on(tail_latency::run(rounds, seconds)),
+        "verify" => std::process::exit(i32::from(!verify::run(rounds))),
         _ => {
-            eprintln!("usage: bench <ingest|tail-latency> [--rounds N] [--seconds N]");
+            eprintln!("usage: bench <ingest|tail-latency|verify> [--rounds N] [--seconds N]");
             std::process::exit(2);
         }
     }

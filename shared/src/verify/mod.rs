@@ -24,6 +24,7 @@ mod jws;
 mod key;
 mod keys;
 mod mac;
+pub mod mask;
 mod plan;
 mod presets;
 mod recorded;
