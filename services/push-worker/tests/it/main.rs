@@ -3,5 +3,7 @@
 mod claims;
 mod fencing;
 mod maintenance;
+mod outcomes;
+mod processes;
 mod replays;
 mod rig;
