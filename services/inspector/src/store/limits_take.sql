@@ -3,5 +3,5 @@
 insert into rate_limits as bucket (key, full_at) values ($1, clock_timestamp() + make_interval(secs => $3))
 on conflict (key) do update
 set full_at = greatest(bucket.full_at, clock_timestamp()) + make_interval(secs => $3)
-where bucket.full_at <= clock_timestamp() + make_interval(secs => ($2 - 1) * $3)
+where bucket.full_at <= clock_timestamp() + make_interval(secs => ($2::float8 - 1) * $3::float8)
 returning full_at
