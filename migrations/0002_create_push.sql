@@ -105,6 +105,8 @@ create table deliveries (
 -- The one index that claims use. An expired lease is simply due again: nobody has to sweep.
 create index deliveries_due on deliveries (subscription_id, (coalesce(claim_expires_at, next_attempt_at)))
     where state in ('pending', 'processing');
+-- What operators look for first, and replay.
+create index deliveries_failed on deliveries (subscription_id, id) where state = 'failed';
 -- For the purge of history, which reads old rows only.
 create index deliveries_created on deliveries using brin (created_at) with (autosummarize = on, pages_per_range = 16);
 
@@ -142,10 +144,15 @@ select c.subscription_id, c.source, c.cursor, s.ordered, o.busy, o.open,
 from subscription_cursors c
 join push_subscriptions s on s.id = c.subscription_id
 cross join lateral (
-    select count(*) filter (where d.state = 'processing' and d.claim_expires_at > statement_timestamp())::int as busy,
-        count(*)::int as open
-    from deliveries d
-    where d.subscription_id = c.subscription_id and d.state in ('pending', 'processing')
+    -- Both counts stay cheap where an operator has replayed a million: what is busy is due in the future only.
+    select
+        (select count(*) from deliveries d
+         where d.subscription_id = c.subscription_id and d.state = 'processing'
+             and coalesce(d.claim_expires_at, d.next_attempt_at) > statement_timestamp())::int as busy,
+        (select count(*) from (
+            select from deliveries d
+            where d.subscription_id = c.subscription_id and d.state in ('pending', 'processing')
+            limit 1000) open)::int as open
 ) o;
 
 -- What the relay says about itself on the source `hooks.system`: at most one event a subscription, kind and

@@ -176,8 +176,8 @@ fn password_variable(role: &str) -> String {
 
 /// `NAME`, or the contents of the file that `NAME_FILE` names (one line end at its end is not part of it).
 pub fn secret_variable(name: &str) -> Result<Option<Secret>> {
-    if let Ok(text) = std::env::var(name) {
-        return Ok((!text.is_empty()).then(|| Secret::new(text)));
+    if let Some(text) = std::env::var(name).ok().filter(|text| !text.is_empty()) {
+        return Ok(Some(Secret::new(text)));
     }
     let Ok(path) = std::env::var(format!("{name}_FILE")) else { return Ok(None) };
     let text = std::fs::read_to_string(&path)

@@ -14,6 +14,7 @@ use hooks_shared::config::{Config, Listen};
 use hooks_shared::db::{self, ListenState, Pool, SessionOptions, Target};
 use hooks_shared::instance::Instance;
 use hooks_shared::maintenance;
+use hooks_shared::push::declared;
 use hooks_shared::push::destination::Policy;
 use hooks_shared::sealed::Keyring;
 use hooks_shared::shutdown::Shutdown;
@@ -63,6 +64,7 @@ pub async fn build(
             Target::parse(url).map_err(|error| format!("HOOKS_MAINTENANCE_DATABASE_URL: {error}"))?
         }
     };
+    check_declared(&config)?;
     let policy = Policy::parse(&config.push.allow_destinations)?;
     let (public, address) = admin::bind("--listen", listen)?;
     let (private, admin_address) = admin::bind("--admin-listen", admin_listen)?;
@@ -119,6 +121,15 @@ pub async fn build(
     let servers = Servers::start([public, private]);
     let parts = Parts { readiness: readiness.clone(), shutdown, push, background, alive, servers };
     Ok(Running { address, admin: admin_address, readiness, main: tokio::spawn(parts.run()) })
+}
+
+/// A declared subscription that makes no sense, an unknown signing scheme for one, is not found out at three o'clock.
+fn check_declared(config: &Config) -> Result<(), String> {
+    let Some(value) = &config.push.subscriptions else { return Ok(()) };
+    declared::read(value).map(drop).map_err(|faults| {
+        let lines: Vec<String> = faults.iter().map(|f| format!("{}: {}", f.field, f.message)).collect();
+        lines.join("\n")
+    })
 }
 
 /// Hints wake the worker. Without LISTEN it polls, which gives the same result later (L13).

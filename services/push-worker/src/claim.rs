@@ -11,6 +11,8 @@ use uuid::Uuid;
 
 /// Subscriptions looked at in one claim.
 const MOST_SUBSCRIPTIONS: usize = 64;
+/// How often one claim chooses anew when nothing could start for what it chose.
+const ROUNDS: usize = 8;
 
 /// What a worker asks for.
 #[derive(Debug, Clone)]
@@ -80,16 +82,26 @@ impl From<tokio_postgres::Error> for ClaimError {
     }
 }
 
-/// Claims. On an error other than a lost connection the session is left outside a transaction.
+/// Claims. Where everything chosen turned out to be held by others or to have no room, it chooses again among the
+/// rest. On an error other than a lost connection the session is left outside a transaction.
 pub async fn claim(session: &Session, ask: &Ask) -> Result<Batch, ClaimError> {
-    let mut batch = Batch {
-        started: Instant::now(),
-        claims: Vec::new(),
-        subscriptions: BTreeMap::new(),
-        idle: Vec::new(),
-        given_up: Vec::new(),
-        earliest_due: None,
-    };
+    let mut ask = ask.clone();
+    let mut idle = Vec::new();
+    for _ in 0..ROUNDS {
+        let mut batch = claim_once(session, &ask).await?;
+        let again = batch.claims.is_empty() && batch.given_up.is_empty() && !batch.idle.is_empty();
+        ask.skip.extend_from_slice(&batch.idle);
+        idle.append(&mut batch.idle);
+        if !again {
+            batch.idle = idle;
+            return Ok(batch);
+        }
+    }
+    Ok(Batch { idle, ..Batch::empty() })
+}
+
+async fn claim_once(session: &Session, ask: &Ask) -> Result<Batch, ClaimError> {
+    let mut batch = Batch::empty();
     let pick = Pick {
         protocol: ask.protocol,
         paused_sources: &ask.paused_sources,
@@ -194,6 +206,17 @@ fn new_ids(count: usize) -> Vec<String> {
 }
 
 impl Batch {
+    fn empty() -> Self {
+        Self {
+            started: Instant::now(),
+            claims: Vec::new(),
+            subscriptions: BTreeMap::new(),
+            idle: Vec::new(),
+            given_up: Vec::new(),
+            earliest_due: None,
+        }
+    }
+
     fn keep(&mut self, picked: Vec<Picked>) {
         for one in picked {
             if self.claims.iter().any(|claim| claim.subscription == one.id) {

@@ -248,7 +248,7 @@ impl Reader<'_> {
             );
         }
         let listen = match root.text("listen_database_url").as_deref() {
-            None => Listen::Same,
+            None | Some("") => Listen::Same,
             Some("off") => Listen::Off,
             Some(url) => Listen::Url(Secret::new(url)),
         };

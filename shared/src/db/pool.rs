@@ -4,7 +4,6 @@ use super::session::{Session, SessionOptions, configured, in_time, prepare_sessi
 use super::url::Target;
 use bb8_postgres::PostgresConnectionManager;
 use std::time::Duration;
-use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub type Pool = bb8::Pool<Manager>;
 pub type PoolError = bb8::RunError<tokio_postgres::Error>;
@@ -16,7 +15,7 @@ const CHECK_LIMIT: Duration = Duration::from_secs(2);
 
 /// Opens and checks the pool's sessions.
 pub struct Manager {
-    inner: PostgresConnectionManager<MakeRustlsConnect>,
+    target: Target,
     options: SessionOptions,
 }
 
@@ -31,8 +30,11 @@ impl bb8::ManageConnection for Manager {
     type Error = tokio_postgres::Error;
 
     async fn connect(&self) -> Result<Session, Self::Error> {
+        // Made anew each time: a password file may have another password in it by now.
+        let inner =
+            PostgresConnectionManager::new(configured(&self.target, &self.options), self.target.tls.clone());
         let opening = async {
-            let client = self.inner.connect().await?;
+            let client = inner.connect().await?;
             prepare_session(client, &self.options).await
         };
         in_time(&self.options, opening).await
@@ -59,11 +61,9 @@ impl bb8::ManageConnection for Manager {
 
 /// A pool of at most `size` sessions; opening one is waited for up to `wait`. Nothing is opened yet.
 pub fn pool(target: &Target, options: SessionOptions, size: u32, wait: Duration) -> Pool {
-    let config = configured(target, &options);
-    let inner = PostgresConnectionManager::new(config, target.tls.clone());
     bb8::Pool::builder()
         .max_size(size)
         .connection_timeout(wait)
         .idle_timeout(Some(Duration::from_secs(300)))
-        .build_unchecked(Manager { inner, options })
+        .build_unchecked(Manager { target: target.clone(), options })
 }

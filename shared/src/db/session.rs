@@ -152,6 +152,9 @@ impl Deref for Session {
 /// The connection settings common to all sessions of a process.
 pub(super) fn configured(target: &Target, options: &SessionOptions) -> tokio_postgres::Config {
     let mut config = target.config.clone();
+    if let Some(password) = target.password() {
+        config.password(password.expose());
+    }
     config
         .application_name(options.application_name)
         .connect_timeout(options.connect_timeout)

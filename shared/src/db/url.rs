@@ -2,7 +2,7 @@
 //! them and refuses the others; everything else is passed on.
 
 use crate::Secret;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use tokio_postgres::config::SslMode;
@@ -13,6 +13,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 pub struct Target {
     pub(super) config: tokio_postgres::Config,
     pub(super) tls: MakeRustlsConnect,
+    password_file: Option<PathBuf>,
 }
 
 /// Why a connection string cannot be used. Never contains the string itself, which holds a password.
@@ -27,10 +28,12 @@ enum Trust {
     ChainAndName,
 }
 
+/// What of a connection string is ours and not the client library's.
 #[derive(Debug, Default)]
-struct TlsOptions {
+struct OwnOptions {
     mode: Option<String>,
     root_cert: Option<PathBuf>,
+    password_file: Option<PathBuf>,
 }
 
 impl std::fmt::Debug for Target {
@@ -42,7 +45,7 @@ impl std::fmt::Debug for Target {
 impl Target {
     /// Reads `postgres://…` or `key=value …`. With several hosts the one that accepts writes is chosen.
     pub fn parse(text: &Secret) -> Result<Self, UrlError> {
-        let (rest, options) = split_tls_options(text.expose())?;
+        let (rest, options) = split_own_options(text.expose())?;
         let mut config = tokio_postgres::Config::from_str(&rest)
             .map_err(|error| UrlError(format!("the database URL cannot be read: {}", reason(&error))))?;
         if config.get_hosts().is_empty() {
@@ -53,7 +56,12 @@ impl Target {
         }
         let trust = apply_mode(&mut config, options.mode.as_deref())?;
         let tls = MakeRustlsConnect::new(tls_config(trust, options.root_cert)?);
-        Ok(Self { config, tls })
+        let password_file = options.password_file;
+        if let Some(path) = &password_file {
+            read_password(path)
+                .map_err(|why| UrlError(format!("password_file `{}`: {why}", path.display())))?;
+        }
+        Ok(Self { config, tls, password_file })
     }
 
     /// `host:port/database` of the first host, for messages: no user, no password.
@@ -69,8 +77,28 @@ impl Target {
         format!("{host}:{port}/{}", self.config.get_dbname().unwrap_or_default())
     }
 
+    /// The password as its file has it now, for each new connection: whoever rotates it writes the file and
+    /// restarts nothing. None where the string names no file; a file that is away is said in the log.
+    pub(super) fn password(&self) -> Option<Secret> {
+        let path = self.password_file.as_deref()?;
+        read_password(path)
+            .inspect_err(
+                |why| log::warn!(path:% = path.display(), why; "the database's password cannot be read"),
+            )
+            .ok()
+    }
+
     pub fn user(&self) -> Option<&str> {
         self.config.get_user()
+    }
+}
+
+/// One line end at the end of the file is not part of the password.
+fn read_password(path: &Path) -> Result<Secret, String> {
+    let text = Secret::new(std::fs::read_to_string(path).map_err(|error| error.to_string())?);
+    match text.expose().strip_suffix('\n').unwrap_or(text.expose()) {
+        "" => Err("is empty".to_owned()),
+        password => Ok(Secret::new(password)),
     }
 }
 
@@ -79,9 +107,9 @@ fn reason(error: &tokio_postgres::Error) -> String {
     error.source().map_or_else(|| error.to_string(), |source| source.to_string())
 }
 
-/// Takes `sslmode` and `sslrootcert` (and the libpq options without a counterpart) out of the string.
-fn split_tls_options(text: &str) -> Result<(String, TlsOptions), UrlError> {
-    let mut options = TlsOptions::default();
+/// Takes `sslmode`, `sslrootcert` and `password_file` (and the libpq options without a counterpart) out of the string.
+fn split_own_options(text: &str) -> Result<(String, OwnOptions), UrlError> {
+    let mut options = OwnOptions::default();
     if text.starts_with("postgres://") || text.starts_with("postgresql://") {
         let Some((base, query)) = text.split_once('?') else { return Ok((text.to_owned(), options)) };
         let mut kept = Vec::new();
@@ -110,13 +138,14 @@ fn split_tls_options(text: &str) -> Result<(String, TlsOptions), UrlError> {
     Ok((kept.join(" "), options))
 }
 
-impl TlsOptions {
+impl OwnOptions {
     /// True when the option was one of ours and is not passed on.
     fn take(&mut self, key: &str, value: String) -> Result<bool, UrlError> {
         match key {
             "sslmode" => self.mode = Some(value),
             "sslrootcert" if value == "system" => self.root_cert = None,
             "sslrootcert" => self.root_cert = Some(PathBuf::from(value)),
+            "password_file" => self.password_file = Some(PathBuf::from(value)),
             "sslcert" | "sslkey" | "sslpassword" | "sslcrl" => {
                 return Err(UrlError(format!(
                     "the database URL's option {key} is not supported: use a password"
@@ -308,6 +337,21 @@ mod tests {
         let error =
             parse("postgres://u@db/x?sslmode=verify-full&sslrootcert=/nowhere/ca.pem").expect_err("missing");
         assert!(error.to_string().contains("/nowhere/ca.pem"), "{error}");
+    }
+
+    #[test]
+    fn a_password_file_is_read_again_for_each_connection() {
+        let file = std::env::temp_dir().join(format!("hooks-password-{}", std::process::id()));
+        let url = format!("postgres://u@db/x?password_file={}", file.display());
+        assert!(parse(&url).is_err(), "a file that is not there is told at once");
+        for password in ["first", "second\n"] {
+            std::fs::write(&file, password).expect("written");
+            let target = parse(&url).expect("readable");
+            assert_eq!(target.password(), Some(Secret::new(password.trim_end())));
+            std::fs::write(&file, "third\n").expect("written");
+            assert_eq!(target.password(), Some(Secret::new("third")));
+        }
+        std::fs::remove_file(&file).expect("removed");
     }
 
     #[test]

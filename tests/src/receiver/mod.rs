@@ -33,16 +33,21 @@ pub struct Receiver {
 impl Receiver {
     /// Listens on a free port of 127.0.0.1 without TLS.
     pub async fn start() -> Self {
-        Self::listen(None).await
+        Self::listen((Ipv4Addr::LOCALHOST, 0).into(), None).await
+    }
+
+    /// The same on an address that others on a network reach.
+    pub async fn start_on(address: SocketAddr) -> Self {
+        Self::listen(address, None).await
     }
 
     /// The same behind TLS with `certificate`.
     pub async fn start_tls(certificate: Certificate) -> Self {
-        Self::listen(Some(certificate)).await
+        Self::listen((Ipv4Addr::LOCALHOST, 0).into(), Some(certificate)).await
     }
 
-    async fn listen(certificate: Option<Certificate>) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("bind a receiver");
+    async fn listen(address: SocketAddr, certificate: Option<Certificate>) -> Self {
+        let listener = TcpListener::bind(address).await.expect("bind a receiver");
         let address = listener.local_addr().expect("a bound socket has an address");
         let state = Arc::<State>::default();
         let acceptor = certificate.as_ref().map(Certificate::acceptor);
@@ -81,6 +86,11 @@ impl Receiver {
     /// Answers requests to every path that has no script of its own with `script`.
     pub fn respond_elsewhere(&self, script: Script) {
         self.state.plan(None, Plan::in_turn([script]));
+    }
+
+    /// Answers requests to every path that has no script of its own with what `choose` makes of each.
+    pub fn respond_elsewhere_with(&self, choose: impl Fn(&Request) -> Script + Send + Sync + 'static) {
+        self.state.plan(None, Plan::computed(choose));
     }
 
     /// Every request so far, in the order in which they were read whole.

@@ -31,3 +31,18 @@ pub const STATEMENTS: &[Sql] = &[
     RAISE_HEADS,
     INSTANCES,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::STATEMENTS;
+    use hooks_testkit::db::TestDb;
+
+    #[tokio::test]
+    async fn every_statement_fits_the_migrated_schema() {
+        let db = TestDb::create().await;
+        let client = db.client().await;
+        for sql in STATEMENTS {
+            client.prepare(sql.text).await.unwrap_or_else(|error| panic!("{}: {error:?}", sql.name));
+        }
+    }
+}

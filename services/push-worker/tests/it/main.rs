@@ -1,3 +1,9 @@
 //! The push-worker against real PostgreSQL.
 
+mod claims;
+mod fencing;
 mod maintenance;
+mod outcomes;
+mod processes;
+mod replays;
+mod rig;

@@ -19,6 +19,7 @@ use std::process::Stdio;
 use std::time::Duration;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout};
+use tokio_postgres::error::SqlState;
 
 /// The database in it.
 const DATABASE: &str = "hooks";
@@ -95,7 +96,7 @@ impl Cluster {
         // It may be starting, recovering or on its way out.
         while left.is_alive() && Instant::now() < until {
             self.port = left.port;
-            if let Ok(session) = self.superuser("postgres").await
+            if let Some(session) = self.enter().await?
                 && self.works_on_our_data(&session).await
             {
                 self.process = Process::Adopted(left.pid);
@@ -236,7 +237,7 @@ impl Cluster {
                 self.process = Process::None;
                 return Ok(false);
             }
-            if self.superuser("postgres").await.is_ok() {
+            if self.enter().await?.is_some() {
                 return Ok(true);
             }
             sleep(LOOK).await;
@@ -248,13 +249,22 @@ impl Cluster {
         )))
     }
 
-    async fn superuser(&self, database: &str) -> Result<Session> {
-        let target = Target::parse(&self.url_of(SUPERUSER, database)?)?;
-        Ok(connect(&target, &SessionOptions::unhurried("hooksctl dev")).await?)
+    /// A superuser's session, if the server answers. A password that is not the data's will never do.
+    async fn enter(&self) -> Result<Option<Session>> {
+        let target = Target::parse(&self.url_of(SUPERUSER, "postgres")?)?;
+        match connect(&target, &SessionOptions::unhurried("hooksctl dev")).await {
+            Ok(session) => Ok(Some(session)),
+            Err(error) if error.code() == Some(&SqlState::INVALID_PASSWORD) => bail!(Failed(format!(
+                "the database in {} was made with other passwords than those in .hooks (was .hooks removed?); \
+                 remove that folder to start afresh",
+                self.home.base().display()
+            ))),
+            Err(_) => Ok(None),
+        }
     }
 
     async fn create_database(&self) -> Result<()> {
-        let session = self.superuser("postgres").await.context("the database cannot be entered")?;
+        let session = self.enter().await?.context("the database does not answer")?;
         let there = session.query_opt("select 1 from pg_database where datname = $1", &[&DATABASE]).await?;
         if there.is_none() {
             session.batch_execute(&format!("create database {DATABASE}")).await?;

@@ -1,0 +1,14 @@
+//! The command line as people run it: real processes, a real database, a receiver that keeps every byte.
+
+mod support;
+
+mod bytes;
+mod database;
+mod dev;
+mod doctor;
+mod forward;
+mod misuse;
+mod replay;
+mod send;
+mod sleep;
+mod tail;

@@ -1,0 +1,11 @@
+//! The JSON API. Handlers read a request, call [`crate::ops`] or the store, and shape the answer.
+
+pub mod audit;
+pub mod auth;
+pub mod device;
+pub mod invites;
+pub mod me;
+pub mod openapi;
+pub mod paging;
+pub mod tokens;
+pub mod users;

@@ -1,0 +1,59 @@
+//! Signing in and out, and telling who a request is from.
+
+pub mod csrf;
+pub mod device;
+pub mod idempotency;
+pub mod limit;
+pub mod password;
+pub mod session;
+pub mod signup;
+
+use crate::error::Error;
+use crate::http::Incoming;
+use crate::state::State;
+use crate::store;
+use crate::who::Who;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hooks_shared::token;
+use rand::RngCore;
+
+pub const SESSION_COOKIE: &str = "hooks_session";
+
+/// 32 random bytes as text: secrets of sessions and device codes.
+pub fn random_text() -> String {
+    let mut bytes = [0u8; 32];
+    rand::rng().fill_bytes(&mut bytes);
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// Who sends a request. A bearer token goes before a cookie; one that is unknown, revoked or expired, or whose
+/// owner is deactivated, is refused rather than taken for nobody. The text is a session cookie to be set again.
+pub async fn identify(
+    state: &State,
+    incoming: &Incoming,
+    cookie: Option<&str>,
+) -> Result<(Who, Option<String>), Error> {
+    if let Some(value) = incoming.header("authorization") {
+        let text = token::from_authorization(value.as_bytes()).ok_or(Error::Unauthorized)?;
+        return Ok((by_token(state, text).await?, None));
+    }
+    match cookie {
+        Some(cookie) => session::resume(state, incoming, cookie).await,
+        None => Ok((Who::default(), None)),
+    }
+}
+
+async fn by_token(state: &State, text: &str) -> Result<Who, Error> {
+    let db = state.session().await?;
+    let row = store::tokens::find(&db, &token::hash(text)).await?.ok_or(Error::Unauthorized)?;
+    let person = match row.owner_id {
+        Some(id) => {
+            let owner = store::people::get(&db, id).await?.filter(|owner| owner.deactivated_at.is_none());
+            Some(owner.ok_or(Error::Unauthorized)?)
+        }
+        None => None,
+    };
+    store::tokens::note_use(&db, row.id).await?;
+    Ok(Who { person, browser: None, token: Some(row) })
+}

@@ -1,0 +1,112 @@
+//! A request as handlers see it.
+
+use super::Pairs;
+use crate::error::Error;
+use crate::state::State;
+use crate::store::Lent;
+use crate::who::{Origin, Who};
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use std::collections::HashMap;
+
+/// The parts of the request that are known before its body is read.
+#[derive(Debug, Clone, Default)]
+pub struct Incoming {
+    pub method: String,
+    pub path: String,
+    pub query_string: String,
+    pub host: String,
+    /// Over TLS, as far as can be told.
+    pub https: bool,
+    pub origin: Origin,
+    /// Lower-case names; only those that something asks for.
+    pub headers: HashMap<&'static str, String>,
+}
+
+impl Incoming {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+
+    /// Whether cookies get `Secure`.
+    pub fn secure_cookies(&self, state: &State) -> bool {
+        state.config.inspector.secure_cookies.unwrap_or(self.https)
+    }
+
+    /// Where people reach this page: `public_url`, else as this request did.
+    pub fn base_url(&self, state: &State) -> String {
+        match &state.config.public_url {
+            Some(url) => url.clone(),
+            None => format!("{}://{}", if self.https { "https" } else { "http" }, self.host),
+        }
+    }
+}
+
+/// A request that may go on: who calls is known and allowed, the body is read.
+#[derive(Debug)]
+pub struct Call {
+    pub state: State,
+    pub who: Who,
+    pub incoming: Incoming,
+    pub params: HashMap<String, String>,
+    pub query: Pairs,
+    pub body: Bytes,
+}
+
+impl Call {
+    /// A part of the path. The route table names it, so it is there.
+    pub fn param(&self, name: &str) -> &str {
+        self.params.get(name).map_or("", String::as_str)
+    }
+
+    /// A part of the path that is an id; anything else is not there.
+    pub fn uuid(&self, name: &str, what: &'static str) -> Result<uuid::Uuid, Error> {
+        self.param(name).parse().map_err(|_| Error::NotFound(what))
+    }
+
+    /// A sequence number of the path.
+    pub fn sequence(&self) -> Result<i64, Error> {
+        self.param("sequence").parse().ok().filter(|n| *n > 0).ok_or(Error::NotFound("event"))
+    }
+
+    pub async fn session(&self) -> Result<Lent, Error> {
+        Ok(self.state.session().await?)
+    }
+
+    /// The JSON body; an empty one counts as `{}`. Unknown members are ignored.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        if self.body.is_empty() {
+            return serde_json::from_slice(b"{}").map_err(|error| Error::invalid(words_of(&error)));
+        }
+        let kind = self.incoming.header("content-type").unwrap_or_default();
+        if !is_type(kind, "application/json") {
+            return Err(Error::MediaType("application/json"));
+        }
+        serde_json::from_slice(&self.body).map_err(|error| Error::invalid(words_of(&error)))
+    }
+
+    /// The fields of a form.
+    pub fn form(&self) -> Result<Pairs, Error> {
+        let kind = self.incoming.header("content-type").unwrap_or_default();
+        if !self.body.is_empty() && !is_type(kind, "application/x-www-form-urlencoded") {
+            return Err(Error::MediaType("application/x-www-form-urlencoded"));
+        }
+        Ok(Pairs::parse(&String::from_utf8_lossy(&self.body)))
+    }
+}
+
+pub(super) fn is_type(given: &str, wanted: &str) -> bool {
+    given.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(wanted)
+}
+
+/// What is wrong with a body, without the names of our types.
+fn words_of(error: &serde_json::Error) -> String {
+    if error.is_syntax() || error.is_eof() {
+        return format!("the body is not JSON: line {}, column {}", error.line(), error.column());
+    }
+    let text = error.to_string();
+    match text.split_once("expected struct ") {
+        Some((before, _)) => format!("{before}expected an object"),
+        None => text,
+    }
+}

@@ -1,0 +1,51 @@
+//! What every request can reach.
+
+use crate::auth::password::Hasher;
+use crate::store::{Lent, StoreError};
+use hooks_shared::db::Pool;
+use hooks_shared::{Clock, Config};
+use std::sync::Arc;
+use tokio::runtime::Handle;
+
+/// The process's state. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct State(Arc<Inner>);
+
+#[derive(Debug)]
+pub struct Inner {
+    pub config: Config,
+    pub pool: Pool,
+    pub clock: Clock,
+    pub hasher: Hasher,
+    /// The runtime that owns the database connections and runs the handlers.
+    pub runtime: Handle,
+}
+
+impl State {
+    pub fn new(inner: Inner) -> Self {
+        Self(Arc::new(inner))
+    }
+
+    /// A database session.
+    pub async fn session(&self) -> Result<Lent, StoreError> {
+        Ok(self.pool.get_owned().await?)
+    }
+
+    /// The names of the sources of the file, and the built-in one.
+    pub fn source_names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.config.sources.keys().cloned().collect();
+        names.push(hooks_shared::config::SYSTEM_SOURCE.to_owned());
+        names
+    }
+
+    pub fn knows_source(&self, name: &str) -> bool {
+        name == hooks_shared::config::SYSTEM_SOURCE || self.config.sources.contains_key(name)
+    }
+}
+
+impl std::ops::Deref for State {
+    type Target = Inner;
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}

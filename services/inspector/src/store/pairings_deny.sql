@@ -1,0 +1,2 @@
+-- Refuses the pairing $1.
+update pairings set state = 'denied' where id = $1 and state = 'pending'

@@ -1,0 +1,11 @@
+-- A failed delivery begins a new cycle, under its subscription's cursor row's lock: due now, attempts and history
+-- stay. Only while its event is there; [$2, $3) is the event's day.
+update deliveries d
+set state = 'pending', cycle_attempts = 0, next_attempt_at = clock_timestamp(), due_because = 'replay',
+    completed_at = null, failure = null, lost_claims = 0, claim_alone = false, replayed = true
+where d.id = $1 and d.state = 'failed'
+    and exists (
+        select from events e
+        where e.source = d.source and e.sequence = d.sequence and e.received_at = d.received_at
+            and e.received_at >= $2 and e.received_at < $3)
+returning d.id

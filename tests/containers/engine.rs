@@ -1,0 +1,28 @@
+//! The engine's command line.
+
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::process::Command;
+
+/// Longer than anything here takes, so that a hanging engine is an error with a name.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// Runs `docker` with `args` and `env`; its output, or what it said against it.
+pub async fn try_docker(args: &[&str], env: &[(String, String)]) -> Result<String, String> {
+    let mut command = Command::new("docker");
+    command.args(args).envs(env.iter().cloned()).stdin(Stdio::null()).kill_on_drop(true);
+    let words = args.join(" ");
+    let output = tokio::time::timeout(LIMIT, command.output())
+        .await
+        .map_err(|_| format!("docker {words}: no end after {LIMIT:?}"))?
+        .map_err(|error| format!("docker {words}: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned());
+    }
+    Err(format!("docker {words}: {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim_end()))
+}
+
+/// The same; panics if it fails.
+pub async fn docker(args: &[&str]) -> String {
+    try_docker(args, &[]).await.unwrap_or_else(|error| panic!("{error}"))
+}

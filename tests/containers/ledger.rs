@@ -1,0 +1,103 @@
+//! What must be true of the log and of the deliveries, whatever was broken meanwhile.
+
+use crate::load::Outcome;
+use crate::stack::Stack;
+use hooks_testkit::http;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// Every accepted event is in the log exactly once.
+pub async fn holds_every_accepted(stack: &Stack, prefix: &str, outcome: &Outcome) {
+    let sql =
+        format!("select delivery_id from events where source = 'demo' and delivery_id like '{prefix}-%'");
+    let rows = stack.psql(&sql).await;
+    let mut stored: BTreeMap<&str, usize> = BTreeMap::new();
+    for id in rows.lines() {
+        *stored.entry(id).or_default() += 1;
+    }
+    let missing: Vec<_> = outcome.accepted.iter().filter(|id| !stored.contains_key(id.as_str())).collect();
+    assert!(missing.is_empty(), "{} accepted events are not in the log: {missing:?}", missing.len());
+    let twice: Vec<_> = stored.iter().filter(|(_, count)| **count > 1).collect();
+    assert!(twice.is_empty(), "stored twice: {twice:?}");
+}
+
+/// Sequences of the source are 1, 2, 3, … without a gap, and the head is the last of them.
+pub async fn is_gapless(stack: &Stack) {
+    let sql = "select count(*) = max(sequence) and max(sequence) = (select last_sequence from source_heads where \
+               source = 'demo') from events where source = 'demo'";
+    assert_eq!(stack.psql(sql).await, "t", "the numbers of the log have a gap, or the head is not the last");
+}
+
+/// The id of the one push subscription of these tests; its sealed secret is bound to it.
+const SUBSCRIPTION: &str = "sub_containers";
+/// Sealed under the development key of docker-compose.yml for this row's column `secret`.
+const SEALED: &str = "0110646576656c6f706d656e742d6f6e6c79000000000000000000000001c137f77335cc21ddbfd41d201aac2f7a2dcc\
+                      8540e4f04f161684d1bca40c8d0c8746e81010c956fbdb960027b69e6542fbe23776bb79d9";
+
+/// Every event of `demo` from now on goes to `http://receiver:8090/<path>`.
+pub async fn push_to_receiver(stack: &Stack, path: &str, max_in_flight: u32) {
+    let sql = format!(
+        "insert into push_subscriptions (id, name, source, url, secret, max_in_flight, created_by) values \
+           ('{SUBSCRIPTION}', 'receiver', 'demo', 'http://receiver:8090/{path}', '\\x{SEALED}', {max_in_flight}, 'suite'); \
+         insert into subscription_cursors (subscription_id, source, cursor) \
+           select '{SUBSCRIPTION}', 'demo', last_sequence from source_heads where source = 'demo'; \
+         notify hooks, '!push'"
+    );
+    stack.psql(&sql).await;
+}
+
+/// One request that reached the receiver.
+#[derive(Debug, Clone)]
+pub struct Received {
+    pub event: String,
+    pub attempt: String,
+    pub sequence: i64,
+}
+
+/// What the receiver has got so far.
+pub async fn received(stack: &Stack) -> Vec<Received> {
+    let answer = http::get(stack.receiver(), "/ledger", &[]).await;
+    let text = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
+    let read = |line: &str| {
+        let entry: Value = serde_json::from_str(line).expect("a line of the receiver's ledger");
+        let sequence = text(&entry, "sequence").parse().unwrap_or_default();
+        Received { event: text(&entry, "event"), attempt: text(&entry, "attempt"), sequence }
+    };
+    answer.text().lines().map(read).collect()
+}
+
+/// Changes how the receiver answers.
+pub async fn receiver_answers(stack: &Stack, delay: Duration, status: u16) {
+    let path = format!("/control?delay={}&status={status}", delay.as_millis());
+    let put = http::request("PUT", &path, &[], b"");
+    assert_eq!(http::exchange(stack.receiver(), &put).await.status, 200);
+}
+
+/// Waits until `count` deliveries of the subscription are delivered and none is open.
+pub async fn until_delivered(stack: &Stack, count: usize, deadline: Duration) {
+    let sql = "select count(*) filter (where state = 'delivered') || ' ' || count(*) filter (where state <> 'delivered') \
+               from deliveries";
+    stack.until_psql(deadline, sql, &format!("{count} 0")).await;
+}
+
+/// The books of push: each event was received at least once; more often only where an attempt says so; the attempts
+/// of each delivery are numbered without a gap, and one owner's success ended it. `excused` is how many requests
+/// may have ended unrecorded because their worker was killed.
+pub async fn push_balances(stack: &Stack, expected: usize, excused: usize) {
+    let received = received(stack).await;
+    let distinct: BTreeSet<&str> = received.iter().map(|one| one.event.as_str()).collect();
+    assert_eq!(distinct.len(), expected, "events that the receiver has seen");
+    let recorded: usize = stack.psql("select count(*) from attempts").await.parse().expect("a number");
+    let unrecorded = received.len().saturating_sub(recorded);
+    assert!(unrecorded <= excused, "{unrecorded} requests are in no attempt, at most {excused} may be");
+    let wrong = stack
+        .psql(
+            "select count(*) from deliveries d left join lateral (select count(*) as n, max(number) as last, \
+               count(*) filter (where outcome = 'succeeded' and not late) as won from attempts a \
+               where a.delivery_id = d.id) a on true \
+             where d.state <> 'delivered' or a.n <> d.attempts or a.last <> d.attempts or a.won <> 1",
+        )
+        .await;
+    assert_eq!(wrong, "0", "deliveries whose history does not add up");
+}

@@ -1,0 +1,30 @@
+//! The scenarios, in the order in which they run: what would make all others fail comes first.
+
+mod database;
+mod delivery;
+mod first_event;
+mod network;
+
+use std::future::Future;
+use std::pin::Pin;
+
+/// A scenario's future.
+pub type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+macro_rules! scenarios {
+    ($($module:ident::$name:ident),* $(,)?) => {
+        /// Name and beginning of each.
+        pub const ALL: &[(&str, fn() -> Running)] = &[$((stringify!($name), || Box::pin($module::$name()))),*];
+    };
+}
+
+scenarios![
+    first_event::a_fresh_stack_is_healthy_and_a_demo_event_reaches_a_laptop,
+    first_event::production_refuses_the_development_secrets,
+    network::ingest_cut_off_answers_503_and_accepts_again,
+    network::subscribe_cut_off_loses_no_event,
+    network::a_push_worker_cut_off_with_claims_is_relieved_and_recovers,
+    delivery::four_push_workers_killed_in_turn_deliver_everything,
+    database::postgres_killed_stopped_and_restarted_loses_nothing,
+    database::a_full_disk_is_answered_503_until_there_is_room,
+];
