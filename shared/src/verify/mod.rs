@@ -30,6 +30,7 @@ mod presets;
 mod recorded;
 mod request;
 mod respond;
+mod scan;
 mod scheme;
 mod settings;
 mod signature;

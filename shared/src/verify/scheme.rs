@@ -221,7 +221,7 @@ impl Scheme {
         match self.genuine(view, now) {
             Err(refusal) => Verdict::Refused(refusal),
             Ok(timestamp) => {
-                let rule = self.challenges.iter().find(|rule| rule.signed() && rule.asked(view));
+                let rule = self.challenges.iter().find(|rule| rule.signed() && rule.asked_glancing(view));
                 let asked = rule.map(|rule| rule.answer(view)).or_else(|| self.check.answer(view));
                 asked.unwrap_or_else(|| Verdict::Ok(self.read(view, timestamp)))
             }
@@ -239,8 +239,7 @@ impl Scheme {
     }
 
     pub(super) fn read(&self, view: &View<'_>, timestamp: Option<OffsetDateTime>) -> Verified {
-        let event_type =
-            source::first(&self.event_type, view).ok().flatten().and_then(|value| type_text(&value));
+        let event_type = source::first_glance(&self.event_type, view).and_then(|value| type_text(&value));
         let ids = self.ids(view);
         let delivery_id = (!ids.is_empty()).then(|| ids.join("/"));
         let dedupe = match (ids.is_empty(), timestamp) {
@@ -253,11 +252,11 @@ impl Scheme {
 
     fn ids(&self, view: &View<'_>) -> Vec<String> {
         if !self.id_join.is_empty() {
-            let parts = self.id_join.iter().map(|source| source.get(view).ok().flatten());
+            let parts = self.id_join.iter().map(|source| source.glance(view));
             let parts: Option<Vec<String>> = parts.map(|part| part.map(|value| id_text(&value))).collect();
             return parts.unwrap_or_default();
         }
-        source::first(&self.id, view).ok().flatten().map(|value| id_text(&value)).into_iter().collect()
+        source::first_glance(&self.id, view).map(|value| id_text(&value)).into_iter().collect()
     }
 
     fn with_type(&self, mut ids: Vec<String>, event_type: Option<&str>) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! Where in a request a value is read from: `header:Name`, `query:name`, `json:/pointer` and so on.
 
 use super::request::View;
+use super::scan;
 use super::verdict::Refusal;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -66,6 +67,17 @@ impl Source {
         Ok(found.filter(|value| !value.is_empty()))
     }
 
+    /// The same of a genuine request, where a field of the body is worth no reading of the whole: of
+    /// two fields of one name the first counts.
+    pub(super) fn glance<'v>(&self, view: &'v View<'_>) -> Option<Cow<'v, [u8]>> {
+        match self {
+            Self::Json(pointer) if !pointer.is_list() => {
+                scan::find(view.request.body, &pointer.names()).filter(|value| !value.is_empty())
+            }
+            other => other.get(view).ok().flatten(),
+        }
+    }
+
     /// Every value of a list: repeated lines are one list, a family is read in order of its numbers.
     pub(super) fn all<'v>(&self, view: &'v View<'_>) -> Vec<Cow<'v, [u8]>> {
         match self {
@@ -129,6 +141,11 @@ pub(super) fn first<'v>(sources: &[Source], view: &'v View<'_>) -> Result<Option
         }
     }
     Ok(None)
+}
+
+/// The first source of a list that is there in a genuine request.
+pub(super) fn first_glance<'v>(sources: &[Source], view: &'v View<'_>) -> Option<Cow<'v, [u8]>> {
+    sources.iter().find_map(|source| source.glance(view))
 }
 
 /// How people are told what is missing: the first source, and that others would do.

@@ -1,0 +1,207 @@
+//! Finding one field of a JSON text without reading the rest: the text is skipped up to the field and
+//! not beyond it. For what is only read from genuine requests, such as their id. The first of two
+//! fields of the same name counts.
+
+use std::borrow::Cow;
+
+/// How deep a text is followed when it is skipped; deeper ones have no fields.
+const MAX_DEPTH: usize = 128;
+
+/// The text or number at a path of names and indexes; nothing where there is none.
+pub(super) fn find<'t>(text: &'t [u8], path: &[&str]) -> Option<Cow<'t, [u8]>> {
+    let mut scan = Scan { text, at: 0 };
+    scan.space();
+    for name in path {
+        match scan.peek()? {
+            b'{' => scan.enter_field(name)?,
+            b'[' => scan.enter_item(name.parse().ok()?)?,
+            _ => return None,
+        }
+    }
+    scan.scalar()
+}
+
+struct Scan<'t> {
+    text: &'t [u8],
+    at: usize,
+}
+
+impl<'t> Scan<'t> {
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        self.space();
+        (self.peek()? == byte).then(|| self.at += 1)?;
+        self.space();
+        Some(())
+    }
+
+    /// From the brace of an object to the value of a field.
+    fn enter_field(&mut self, name: &str) -> Option<()> {
+        self.expect(b'{')?;
+        loop {
+            let key = self.string()?;
+            self.expect(b':')?;
+            if unescaped(key)? == name.as_bytes() {
+                return Some(());
+            }
+            self.skip()?;
+            self.expect(b',')?;
+        }
+    }
+
+    /// From the bracket of a list to one of its items.
+    fn enter_item(&mut self, index: usize) -> Option<()> {
+        self.expect(b'[')?;
+        for _ in 0..index {
+            self.skip()?;
+            self.expect(b',')?;
+        }
+        Some(())
+    }
+
+    /// The inside of a string, still escaped.
+    fn string(&mut self) -> Option<&'t [u8]> {
+        (self.peek()? == b'"').then_some(())?;
+        let start = self.at + 1;
+        let mut end = start;
+        loop {
+            end += memchr::memchr2(b'"', b'\\', self.text.get(end..)?)?;
+            if self.text[end] == b'"' {
+                self.at = end + 1;
+                return Some(&self.text[start..end]);
+            }
+            end += 2;
+        }
+    }
+
+    fn skip(&mut self) -> Option<()> {
+        match self.peek()? {
+            b'"' => self.string().map(|_| ()),
+            b'{' | b'[' => self.skip_container(),
+            _ => self.bare().map(|_| ()),
+        }
+    }
+
+    fn skip_container(&mut self) -> Option<()> {
+        let mut depth = 0;
+        loop {
+            match self.peek()? {
+                b'"' => drop(self.string()?),
+                b'{' | b'[' => {
+                    depth += 1;
+                    self.at += 1;
+                }
+                b'}' | b']' => {
+                    depth -= 1;
+                    self.at += 1;
+                }
+                _ => self.at += 1,
+            }
+            if depth == 0 {
+                return Some(());
+            }
+            (depth <= MAX_DEPTH).then_some(())?;
+        }
+    }
+
+    /// A number or a word.
+    fn bare(&mut self) -> Option<&'t [u8]> {
+        let start = self.at;
+        while matches!(self.peek(), Some(b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.')) {
+            self.at += 1;
+        }
+        (self.at > start).then(|| &self.text[start..self.at])
+    }
+
+    fn scalar(&mut self) -> Option<Cow<'t, [u8]>> {
+        match self.peek()? {
+            b'"' => unescaped(self.string()?),
+            b'-' | b'0'..=b'9' => self.bare().map(Cow::Borrowed),
+            _ => None,
+        }
+    }
+}
+
+fn unescaped(inside: &[u8]) -> Option<Cow<'_, [u8]>> {
+    if memchr::memchr(b'\\', inside).is_none() {
+        return Some(Cow::Borrowed(inside));
+    }
+    let quoted = [b"\"", inside, b"\""].concat();
+    let text: String = serde_json::from_slice(&quoted).ok()?;
+    Some(Cow::Owned(text.into_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::source::{Pointer, scalar};
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    fn found(text: &str, path: &[&str]) -> Option<String> {
+        find(text.as_bytes(), path).map(|value| String::from_utf8_lossy(&value).into_owned())
+    }
+
+    #[test]
+    fn fields_are_found_at_any_depth() {
+        let text = r#" {"a" : {"x":["}", {"y\"":1}], "id": "one"}, "b":[10, {"c":"zwei"}], "t":-1.50} "#;
+        assert_eq!(found(text, &["a", "id"]).as_deref(), Some("one"));
+        assert_eq!(found(text, &["b", "1", "c"]).as_deref(), Some("zwei"));
+        assert_eq!(found(text, &["b", "0"]).as_deref(), Some("10"));
+        assert_eq!(found(text, &["t"]).as_deref(), Some("-1.50"));
+        assert_eq!(found(text, &["a"]), None);
+        assert_eq!(found(text, &["b", "2"]), None);
+        assert_eq!(found(r#"{"a":true,"b":null,"c":"\u00eb\n"}"#, &["c"]).as_deref(), Some("ë\n"));
+    }
+
+    #[test]
+    fn broken_texts_have_no_fields() {
+        for text in
+            ["", "{", "{\"a", "{\"a\"", "{\"a\":", "{\"a\":\"", "{\"a\":\"\\", "[", "{a:1}", "{\"b\":}"]
+        {
+            assert_eq!(found(text, &["a"]), None, "{text}");
+        }
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            "\\PC{0,8}".prop_map(|text| json!(text)),
+            any::<i64>().prop_map(|number| json!(number)),
+            Just(Value::Null),
+            any::<bool>().prop_map(|flag| json!(flag)),
+        ];
+        leaf.prop_recursive(4, 30, 5, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
+                proptest::collection::vec(("[abc\"\\\\]{1,2}", inner), 0..4)
+                    .prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_found_is_what_a_whole_reading_finds(
+            value in any_json(), path in "(/[abc01]){1,3}", pretty in any::<bool>()
+        ) {
+            let text = if pretty { serde_json::to_string_pretty(&value).unwrap() } else { value.to_string() };
+            let pointer = Pointer::parse(&path).unwrap();
+            let whole = pointer.value_in(&value).and_then(scalar);
+            prop_assert_eq!(find(text.as_bytes(), &pointer.names()), whole);
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in proptest::collection::vec(any::<u8>(), 0..60), path in "[ab01]") {
+            let _ = find(&text, &[path.as_str(), "a"]);
+        }
+    }
+}
