@@ -4,16 +4,12 @@
 pub mod app;
 mod body;
 pub mod budget;
-mod captured;
 mod error;
 mod event;
-mod fetch;
-mod handshakes;
 mod head;
 mod lane;
 mod metrics;
 mod ready;
-mod rejected;
 mod remote;
 mod routes;
 mod sources;

@@ -2,20 +2,15 @@
 
 use hooks_shared::Config;
 use hooks_shared::config::{DEFAULT_BODY_LIMIT, DedupeWindow, Source};
-use hooks_shared::Secret;
-use hooks_shared::verify::{Ack, Dedupe, KeyStore, Settings, Verifier};
+use hooks_shared::verify::{Ack, Dedupe, Settings, Verifier};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use time::OffsetDateTime;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// One source, ready to take requests.
 #[derive(Debug)]
 pub struct ReadySource {
     pub name: Arc<str>,
     pub verifier: Verifier,
-    /// What the verifier was made from, secrets included: for the doctor.
-    pub settings: Settings,
-    pub record_rejected: bool,
     /// Bytes.
     pub body_limit: u64,
     pub methods: Vec<String>,
@@ -50,36 +45,18 @@ impl ReadySource {
 #[derive(Debug, Default)]
 pub struct Sources(BTreeMap<String, Arc<ReadySource>>);
 
-/// A secret that a provider handed over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Captured {
-    pub secret: Secret,
-    /// Until then another handshake may replace it.
-    pub renewable_until: Option<OffsetDateTime>,
-}
-
-/// What the sources are made from besides the configuration.
-#[derive(Debug, Clone, Default)]
-pub struct Extras {
-    pub captured: BTreeMap<String, Captured>,
-    /// Keys fetched from providers.
-    pub keys: Arc<KeyStore>,
-}
-
 impl Sources {
     /// Compiles every verifier. The error lists everything that is wrong, with key paths.
-    pub fn compile(config: &Config, extras: &Extras) -> Result<(Self, Vec<String>), Vec<String>> {
+    pub fn compile(config: &Config) -> Result<(Self, Vec<String>), Vec<String>> {
         let mut ready = BTreeMap::new();
         let mut faults = Vec::new();
         let mut warnings = Vec::new();
         for source in config.sources.values() {
-            let settings = settings(source, config, extras);
-            match Verifier::compile(&settings) {
+            match Verifier::compile(&settings(source, config)) {
                 Ok(compiled) => {
                     let prefixed = compiled.warnings.iter().map(|w| format!("sources.{}: {w}", source.name));
                     warnings.extend(prefixed);
-                    let source = ReadySource::new(source, settings, compiled.verifier);
-                    ready.insert(source.name.to_string(), Arc::new(source));
+                    ready.insert(source.name.clone(), Arc::new(ReadySource::new(source, compiled.verifier)));
                 }
                 Err(found) => {
                     faults.extend(found.iter().map(|fault| format!("sources.{}.{fault}", source.name)));
@@ -92,37 +69,29 @@ impl Sources {
     pub fn names(&self) -> Vec<&str> {
         self.0.keys().map(String::as_str).collect()
     }
-
-    /// The secrets of all sources but one, by source.
-    pub fn secrets_beside(&self, name: &str) -> Vec<(String, Secret)> {
-        let others = self.0.values().filter(|source| &*source.name != name);
-        let pairs = |source: &Arc<ReadySource>| {
-            let name = source.name.to_string();
-            source.settings.secrets.iter().map(move |secret| (name.clone(), secret.clone())).collect::<Vec<_>>()
-        };
-        others.flat_map(pairs).collect()
-    }
 }
 
-fn settings(source: &Source, config: &Config, extras: &Extras) -> Settings {
-    let mut settings = source.verification(config);
-    if let Some(captured) = extras.captured.get(&source.name) {
-        // The newest first: it is what a handshake's own answers are signed with.
-        settings.secrets.insert(0, captured.secret.clone());
-        settings.handshake_until = captured.renewable_until;
+fn settings(source: &Source, config: &Config) -> Settings {
+    Settings {
+        verifier: source.verifier.clone(),
+        secrets: source.secrets.clone(),
+        skew_window: source.skew_window,
+        public_url: source.public_url.clone(),
+        base_url: config.public_url.clone(),
+        verify_token: source.verify_token.clone(),
+        allowed_origins: source.allowed_origins.clone(),
+        ack: source.ack.clone(),
+        refuse: source.refuse.clone(),
+        ..Settings::default()
     }
-    settings.keys = Some(extras.keys.clone());
-    settings
 }
 
 impl ReadySource {
-    fn new(source: &Source, settings: Settings, verifier: Verifier) -> Self {
+    fn new(source: &Source, verifier: Verifier) -> Self {
         let limit = source.body_size_limit.or(verifier.body_size_limit()).or(source.default_body_limit);
         Self {
             name: Arc::from(source.name.as_str()),
             verifier,
-            settings,
-            record_rejected: source.record_rejected,
             body_limit: limit.unwrap_or(DEFAULT_BODY_LIMIT),
             methods: source.methods.clone(),
             dedupe_window: source.dedupe_window,
@@ -150,71 +119,5 @@ impl Current {
 
     pub fn all(&self) -> Arc<Sources> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-/// Makes the sources anew when the configuration or a captured secret changes.
-#[derive(Debug)]
-pub struct Sourcing {
-    current: Current,
-    made_from: Mutex<(Config, Extras)>,
-}
-
-impl Sourcing {
-    /// Compiles the sources of a configuration.
-    ///
-    /// # Errors
-    /// Everything that is wrong with them.
-    pub fn start(config: Config) -> Result<(Self, Vec<String>), Vec<String>> {
-        let extras = Extras::default();
-        let (sources, warnings) = Sources::compile(&config, &extras)?;
-        let sourcing = Self { current: Current::new(sources), made_from: Mutex::new((config, extras)) };
-        Ok((sourcing, warnings))
-    }
-
-    pub fn current(&self) -> &Current {
-        &self.current
-    }
-
-    /// Keys fetched from providers, which outlive a change of the configuration.
-    pub fn keys(&self) -> Arc<KeyStore> {
-        self.made_from.lock().unwrap_or_else(PoisonError::into_inner).1.keys.clone()
-    }
-
-    /// Takes a changed configuration. What cannot be used changes nothing.
-    ///
-    /// # Errors
-    /// Everything that is wrong with it.
-    pub fn reload(&self, config: &Config) -> Result<Vec<String>, Vec<String>> {
-        let mut made_from = self.made_from.lock().unwrap_or_else(PoisonError::into_inner);
-        let (sources, warnings) = Sources::compile(config, &made_from.1)?;
-        made_from.0 = config.clone();
-        self.current.replace(sources);
-        Ok(warnings)
-    }
-
-    /// Takes the captured secrets as they are now.
-    pub fn use_captured(&self, captured: BTreeMap<String, Captured>) {
-        let mut made_from = self.made_from.lock().unwrap_or_else(PoisonError::into_inner);
-        if made_from.1.captured == captured {
-            return;
-        }
-        let extras = Extras { captured, ..made_from.1.clone() };
-        match Sources::compile(&made_from.0, &extras) {
-            Ok((sources, _)) => self.current.replace(sources),
-            Err(faults) => log::error!("a captured secret cannot be used: {}", faults.join("; ")),
-        }
-        // Even then: what cannot be used now is not tried again every few seconds.
-        made_from.1 = extras;
-    }
-
-    /// Puts one secret to use at once.
-    pub fn use_one(&self, source: &str, secret: Secret) {
-        let mut captured = {
-            let made_from = self.made_from.lock().unwrap_or_else(PoisonError::into_inner);
-            made_from.1.captured.clone()
-        };
-        captured.insert(source.to_owned(), Captured { secret, renewable_until: None });
-        self.use_captured(captured);
     }
 }

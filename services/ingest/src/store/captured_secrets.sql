@@ -1,4 +1,0 @@
--- Every secret captured in a handshake.
-select source, sealed, renewable_until
-from captured_secrets
-order by source
