@@ -35,10 +35,6 @@ impl Outcome {
         }
         self.longest = self.longest.max(other.longest);
     }
-
-    pub fn count(&self, status: u16) -> usize {
-        self.answers.get(&status).copied().unwrap_or_default()
-    }
 }
 
 /// One request and its answer's status; 0 without an answer.

@@ -20,6 +20,8 @@ pub struct Stack {
     subscribe: u16,
     inspector: u16,
     receiver: u16,
+    /// The service whose database `psql` asks.
+    database: &'static str,
 }
 
 impl Stack {
@@ -50,6 +52,7 @@ impl Stack {
             subscribe,
             inspector,
             receiver,
+            database: "postgres",
         }
     }
 
@@ -60,8 +63,10 @@ impl Stack {
         self
     }
 
-    pub fn root(&self) -> &Path {
-        &self.root
+    /// From now on `psql` asks another service's database.
+    pub fn database_is(mut self, service: &'static str) -> Self {
+        self.database = service;
+        self
     }
 
     fn words<'a>(&'a self, args: &[&'a str]) -> Vec<&'a str> {
@@ -107,7 +112,7 @@ impl Stack {
     /// One value or table from the database, as `psql -At` prints it.
     pub async fn try_psql(&self, sql: &str) -> Result<String, String> {
         self.try_compose(&[
-            "exec", "-T", "postgres", "psql", "-U", "hooks", "-d", "hooks", "-AtXq", "-c", sql,
+            "exec", "-T", self.database, "psql", "-U", "hooks", "-d", "hooks", "-AtXq", "-c", sql,
         ])
         .await
     }

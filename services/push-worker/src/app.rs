@@ -9,8 +9,9 @@ use crate::worker::Worker;
 use crate::{follow_up, record, store};
 use actix_web::dev::{Server, ServerHandle};
 use actix_web::web;
+use hooks_shared::Secret;
 use hooks_shared::admin::{self, Readiness};
-use hooks_shared::config::{Config, Listen};
+use hooks_shared::config::{Config, Listen, Source};
 use hooks_shared::db::{self, ListenState, Pool, SessionOptions, Target};
 use hooks_shared::instance::Instance;
 use hooks_shared::maintenance;
@@ -18,6 +19,8 @@ use hooks_shared::push::declared;
 use hooks_shared::push::destination::Policy;
 use hooks_shared::sealed::Keyring;
 use hooks_shared::shutdown::Shutdown;
+use hooks_shared::verify::{Settings, Verifier};
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,7 +93,7 @@ pub async fn build(
         cut: cut_seen,
         large_bodies: Arc::new(Semaphore::new(LARGE_BODIES_KIB)),
         wake: Arc::new(Notify::new()),
-        credential_headers: Default::default(),
+        credential_headers: credential_headers(&config),
         paused_sources: config.sources.values().filter(|s| s.paused).map(|s| s.name.clone()).collect(),
         seams,
     });
@@ -130,6 +133,20 @@ fn check_declared(config: &Config) -> Result<(), String> {
         let lines: Vec<String> = faults.iter().map(|f| format!("{}: {}", f.field, f.message)).collect();
         lines.join("\n")
     })
+}
+
+/// By source, the headers in which its scheme carries a credential: they are not passed on. A worker has no provider's
+/// secret; a stand-in serves, since only the shape of the scheme is asked for.
+fn credential_headers(config: &Config) -> BTreeMap<String, Vec<String>> {
+    let of = |source: &Source| {
+        let stand_in = vec![Secret::new("user:password")];
+        let settings =
+            Settings { verifier: source.verifier.clone(), secrets: stand_in, ..Settings::default() };
+        Verifier::compile(&settings)
+            .map(|compiled| compiled.verifier.credential_headers())
+            .unwrap_or_default()
+    };
+    config.sources.values().map(|source| (source.name.clone(), of(source))).collect()
 }
 
 /// Hints wake the worker. Without LISTEN it polls, which gives the same result later (L13).

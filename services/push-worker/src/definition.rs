@@ -30,13 +30,7 @@ impl Definition {
             id: picked.id.clone(),
             url: picked.url.clone(),
             shown_url: without_query(&picked.url),
-            shape: secrets(picked, keyring).map(|secrets| Shape {
-                signing: Signing::parse(&picked.signing),
-                secrets,
-                preserve_method: picked.preserve_method,
-                forward_credentials: picked.forward_credentials,
-                credential_headers: credentials.to_vec(),
-            }),
+            shape: shape(picked, keyring, credentials),
             schedule: schedule.unwrap_or_else(|| default.clone()),
             record_response: picked.record_response.max(0) as usize,
             stop_on_failure: picked.stop_on_failure,
@@ -44,6 +38,17 @@ impl Definition {
             is_proven: picked.proven,
         }
     }
+}
+
+fn shape(picked: &Picked, keyring: &Keyring, credentials: &[String]) -> Result<Shape, String> {
+    let secrets = secrets(picked, keyring)?;
+    Ok(Shape {
+        signing: Signing::read(&picked.signing, &secrets[0])?,
+        secrets,
+        preserve_method: picked.preserve_method,
+        forward_credentials: picked.forward_credentials,
+        credential_headers: credentials.to_vec(),
+    })
 }
 
 fn secrets(picked: &Picked, keyring: &Keyring) -> Result<Vec<Secret>, String> {

@@ -5,6 +5,7 @@ use crate::signing::{self, Signing};
 use bytes::Bytes;
 use hooks_shared::Secret;
 use hooks_shared::event::{Event, Header};
+use hooks_shared::verify::{Message, Signer};
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use time::OffsetDateTime;
@@ -116,8 +117,52 @@ impl Outgoing {
                 self.set("webhook-timestamp", &unix.to_string())?;
                 self.set("webhook-signature", &value)
             }
-            Signing::Preset(name) => Err(format!("the signing scheme `{name}` is not known")),
+            Signing::Preset(signer) => self.sign_as_provider(signer, event, now),
         }
+    }
+
+    fn sign_as_provider(
+        &mut self,
+        signer: &Signer,
+        event: &Event,
+        now: OffsetDateTime,
+    ) -> Result<(), String> {
+        let message = Message {
+            method: self.method.as_str(),
+            url: self.url.as_str(),
+            body: &self.body,
+            id: &event.event_id,
+            event_type: event.event_type.as_deref(),
+            now,
+        };
+        let signed = signer.sign(&message)?;
+        for name in &signed.replaces {
+            self.headers.remove(name.to_ascii_lowercase());
+        }
+        let defaults =
+            signed.defaults.iter().filter(|(name, _)| !self.headers.contains_key(name.to_ascii_lowercase()));
+        let all: Vec<_> = defaults.chain(&signed.headers).cloned().collect();
+        for (name, value) in all {
+            let encoded = HeaderName::from_bytes(name.to_ascii_lowercase().as_bytes()).ok();
+            let (Some(name), Ok(value)) = (encoded, HeaderValue::from_bytes(value.as_bytes())) else {
+                return Err(format!("the header {name} cannot be encoded"));
+            };
+            self.headers.insert(name, value);
+        }
+        if !signed.query.is_empty() {
+            let names: Vec<&str> = signed.query.iter().map(|(name, _)| name.as_str()).collect();
+            let kept: Vec<(String, String)> = self
+                .url
+                .query_pairs()
+                .filter(|(name, _)| !names.contains(&&**name))
+                .map(|(n, v)| (n.into(), v.into()))
+                .collect();
+            self.url.query_pairs_mut().clear().extend_pairs(kept.iter().chain(&signed.query));
+        }
+        if let Some(body) = signed.body {
+            self.body = body.into();
+        }
+        Ok(())
     }
 
     fn set(&mut self, name: &'static str, value: &str) -> Result<(), String> {
@@ -284,6 +329,32 @@ mod tests {
             text(&outgoing, "webhook-signature")[0].starts_with("v1,")
                 && text(&outgoing, "svix-signature").is_empty()
         );
+    }
+
+    #[test]
+    fn a_presets_signature_verifies_where_that_provider_is_expected() {
+        use hooks_shared::verify::{Request, Settings, Verdict, Verifier};
+        let secret = Secret::new("a-secret-of-some-length");
+        let signing = Signing::read("github", &secret).expect("a preset that can sign");
+        let shape = Shape { signing, ..shape() };
+        let outgoing = built(&shape, &event(&[("X-Hub-Signature-256", "sha256=old")])).expect("sendable");
+        assert_eq!(text(&outgoing, "x-hub-signature-256").len(), 1);
+        let settings = Settings { verifier: "github".into(), secrets: vec![secret], ..Settings::default() };
+        let verifier = Verifier::compile(&settings).expect("compiles").verifier;
+        let headers: Vec<(Vec<u8>, Vec<u8>)> = outgoing
+            .headers
+            .iter()
+            .map(|(name, value)| (name.as_str().as_bytes().to_vec(), value.as_bytes().to_vec()))
+            .collect();
+        let request = Request {
+            method: "POST",
+            target: "/in?x=1",
+            headers: &headers,
+            body: &outgoing.body,
+            remote_addr: None,
+        };
+        assert!(matches!(verifier.verify(&request, NOW), Verdict::Ok(_)), "{headers:?}");
+        assert!(Signing::read("morse", &Secret::new("x")).is_err());
     }
 
     #[test]

@@ -4,25 +4,34 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use hooks_shared::Secret;
+use hooks_shared::verify::Signer;
+use serde_json::Value;
 use sha2::Sha256;
+use std::sync::Arc;
 
 /// How a subscription's requests are signed beyond `X-Hooks-Signature`, which every request carries.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Signing {
     /// `X-Hooks-Signature` alone.
     Hooks,
     /// Fresh `webhook-id`, `webhook-timestamp` and `webhook-signature`.
     StandardWebhooks,
-    /// As this provider would sign.
-    Preset(String),
+    /// As a provider would sign. Such schemes know one secret: the newest signs.
+    Preset(Arc<Signer>),
 }
 
 impl Signing {
-    pub fn parse(text: &str) -> Self {
+    /// Reads the word of a subscription; `secret` is its newest. The error holds no secret.
+    pub fn read(text: &str, secret: &Secret) -> Result<Self, String> {
         match text {
-            "hooks" => Signing::Hooks,
-            "standard_webhooks" => Signing::StandardWebhooks,
-            preset => Signing::Preset(preset.to_owned()),
+            "hooks" => Ok(Signing::Hooks),
+            "standard_webhooks" => Ok(Signing::StandardWebhooks),
+            preset => Signer::new(&Value::String(preset.to_owned()), secret)
+                .map(|signer| Signing::Preset(Arc::new(signer)))
+                .map_err(|faults| {
+                    let messages: Vec<String> = faults.iter().map(|fault| fault.message.clone()).collect();
+                    format!("the signing scheme `{preset}` cannot be used: {}", messages.join("; "))
+                }),
         }
     }
 }

@@ -12,9 +12,9 @@ use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpServer, middleware, web};
 use hooks_shared::admin::{self, Readiness};
 use hooks_shared::config::Listen;
-use hooks_shared::db::{DATABASE, SCHEMA, SessionOptions, Target, pool, watch_database};
+use hooks_shared::db::{DATABASE, Pool, SCHEMA, SessionOptions, Target, pool, watch_database};
 use hooks_shared::instance::Instance;
-use hooks_shared::shutdown::{ShutdownTrigger, manual};
+use hooks_shared::shutdown::{Shutdown, ShutdownTrigger, manual};
 use hooks_shared::{Clock, Config, service};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -70,71 +70,72 @@ pub struct Running {
 /// Opens the ports and serves. The database is waited for in the background: until it is there, `/readyz` says
 /// what is missing and requests that need it are answered with 503.
 pub async fn build(config: Config, listen: &str, admin: &str, seams: Seams) -> Result<Running, BuildError> {
-    let target = Target::parse(&config.database_url).map_err(|error| BuildError(error.to_string()))?;
-    let listen_target = match &config.listen {
-        Listen::Same => Some(target.clone()),
-        Listen::Url(url) => Some(
-            Target::parse(url).map_err(|error| BuildError(format!("listen_database_url: {error}")))?,
-        ),
-        Listen::Off => None,
-    };
-    let rules = rules::of(&config).map_err(BuildError)?;
+    let settings = hub_settings(&config, seams.ring_idle)?;
     let (listener, address) = admin::bind("--listen", listen).map_err(BuildError)?;
     let (admin_listener, admin_address) = admin::bind("--admin-listen", admin).map_err(BuildError)?;
     service::announce(address, admin_address);
 
     let (trigger, shutdown) = manual();
-    let catch_up_reads = config.subscribe.catch_up_reads;
-    let sessions = u32::try_from(catch_up_reads).unwrap_or(u32::MAX).saturating_add(OTHER_SESSIONS);
-    let pool = pool(&target, SessionOptions::service("hooks-subscribe"), sessions, SESSION_WAIT);
+    let pool = pool_for(&settings);
     let database = Database::new(pool.clone());
     let readiness = Readiness::waiting_for(&[DATABASE, SCHEMA]);
     let metrics = admin::metrics();
     let counts = SubscribeMetrics::register(&metrics);
     let registry = Registry::new(counts.clone());
-    let settings = HubSettings {
-        rules,
-        ring_bytes: config.subscribe.ring_bytes,
-        ring_idle: seams.ring_idle,
-        catch_up_reads,
-        target,
-        listen_target,
-    };
     let hub = Hub::start(settings, database.clone(), counts, shutdown.clone());
-    let used = TokenUse::default();
-    let instance = Instance::new("subscribe", env!("CARGO_PKG_VERSION"), config.hash.clone());
-
-    watch_database(pool.clone(), readiness.clone(), shutdown.clone());
-    watch_tokens(Arc::clone(&hub), registry.clone(), database.clone(), shutdown.clone());
-    watch_stalls(registry.clone(), config.subscribe.stall_timeout, shutdown.clone());
-    let told = tell_listeners(instance.id, registry.clone(), used.clone(), database.clone(), shutdown.clone());
-    let alive = instance.keep_alive(pool, shutdown);
-
     let service = Service {
         hub: Arc::clone(&hub),
         registry: registry.clone(),
         database,
         clock: seams.clock,
         settings: config.subscribe,
-        used,
-        downloads: Arc::new(Semaphore::new(catch_up_reads)),
+        used: TokenUse::default(),
+        downloads: Arc::new(Semaphore::new(config.subscribe.catch_up_reads)),
     };
+    watch_database(pool.clone(), readiness.clone(), shutdown.clone());
+    let tasks = look_after(&service, &config, pool, &shutdown);
     let gone_after = GONE_AFTER.max(config.subscribe.stall_timeout);
     let public = serve(listener, service, gone_after).map_err(cannot_serve)?;
     let private = admin::serve(admin_listener, readiness.clone(), metrics).map_err(cannot_serve)?;
     let servers = [public.handle(), private.handle()];
     tokio::spawn(public);
     tokio::spawn(private);
-    Ok(Running {
-        address,
-        admin_address,
-        hub,
-        registry,
-        readiness,
-        trigger,
-        servers,
-        tasks: vec![told, alive],
+    Ok(Running { address, admin_address, hub, registry, readiness, trigger, servers, tasks })
+}
+
+fn hub_settings(config: &Config, ring_idle: Duration) -> Result<HubSettings, BuildError> {
+    let target = Target::parse(&config.database_url).map_err(|error| BuildError(error.to_string()))?;
+    let listen_target = match &config.listen {
+        Listen::Same => Some(target.clone()),
+        Listen::Url(url) => {
+            Some(Target::parse(url).map_err(|error| BuildError(format!("listen_database_url: {error}")))?)
+        }
+        Listen::Off => None,
+    };
+    Ok(HubSettings {
+        rules: rules::of(config).map_err(BuildError)?,
+        ring_bytes: config.subscribe.ring_bytes,
+        ring_idle,
+        catch_up_reads: config.subscribe.catch_up_reads,
+        target,
+        listen_target,
     })
+}
+
+fn pool_for(settings: &HubSettings) -> Pool {
+    let sessions = u32::try_from(settings.catch_up_reads).unwrap_or(u32::MAX).saturating_add(OTHER_SESSIONS);
+    pool(&settings.target, SessionOptions::service("hooks-subscribe"), sessions, SESSION_WAIT)
+}
+
+/// Starts what looks after open streams; the tasks that have last words for the database come back.
+fn look_after(service: &Service, config: &Config, pool: Pool, shutdown: &Shutdown) -> Vec<JoinHandle<()>> {
+    let (registry, database) = (&service.registry, &service.database);
+    let instance = Instance::new("subscribe", env!("CARGO_PKG_VERSION"), config.hash.clone());
+    watch_tokens(Arc::clone(&service.hub), registry.clone(), database.clone(), shutdown.clone());
+    watch_stalls(registry.clone(), config.subscribe.stall_timeout, shutdown.clone());
+    let used = service.used.clone();
+    let told = tell_listeners(instance.id, registry.clone(), used, database.clone(), shutdown.clone());
+    vec![told, instance.keep_alive(pool, shutdown.clone())]
 }
 
 fn cannot_serve(error: std::io::Error) -> BuildError {

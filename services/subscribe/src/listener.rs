@@ -54,7 +54,10 @@ pub struct Listener {
 #[derive(Debug, Clone, Copy)]
 enum Phase {
     /// Up to what was there when the client came; filtered by age.
-    Initial { window: Window, head: i64 },
+    Initial {
+        window: Window,
+        head: i64,
+    },
     Live,
 }
 

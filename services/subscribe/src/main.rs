@@ -33,8 +33,7 @@ async fn run(args: &ServiceArgs) -> anyhow::Result<()> {
     let Some(config) = begin(Service::Subscribe, args).map_err(anyhow::Error::msg)? else { return Ok(()) };
     let stopping = shutdown::on_signals().context("signals cannot be received")?;
     let mut changed = signal(SignalKind::hangup()).context("signals cannot be received")?;
-    let (listen, admin) =
-        (args.listen_address(Service::Subscribe), args.admin_address(Service::Subscribe));
+    let (listen, admin) = (args.listen_address(Service::Subscribe), args.admin_address(Service::Subscribe));
     let running = app::build(config, &listen, &admin, Seams::default()).await?;
     loop {
         tokio::select! {

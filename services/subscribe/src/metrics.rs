@@ -67,10 +67,22 @@ impl SubscribeMetrics {
         to.register("skipped", "Stale events left out of first drains", self.skipped.clone());
         to.register("initial_drains", "First drains that have ended", self.initial_drains.clone());
         to.register("replays", "Replay requests re-emitted", self.replays.clone());
-        to.register("replays_missed", "Replays dropped before a listener took them", self.replays_missed.clone());
+        to.register(
+            "replays_missed",
+            "Replays dropped before a listener took them",
+            self.replays_missed.clone(),
+        );
         to.register("cuts", "Streams cut by the service", self.cuts.clone());
-        to.register("catch_up_reads", "Pages read for listeners behind the ring", self.catch_up_reads.clone());
-        to.register("catch_up_failures", "Such reads that failed and were tried again", self.catch_up_failures.clone());
+        to.register(
+            "catch_up_reads",
+            "Pages read for listeners behind the ring",
+            self.catch_up_reads.clone(),
+        );
+        to.register(
+            "catch_up_failures",
+            "Such reads that failed and were tried again",
+            self.catch_up_failures.clone(),
+        );
         to.register("catch_up_waiting", "Such reads waiting for their turn", self.catch_up_waiting.clone());
         to.register("head_reads", "Reads of the heads", self.head_reads.clone());
         to.register("listen_healthy", "1 while LISTEN is in place", self.listen_healthy.clone());

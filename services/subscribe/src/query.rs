@@ -118,11 +118,7 @@ fn text(value: &str) -> Result<String, &'static str> {
 }
 
 fn limit(value: &str) -> Result<i64, &'static str> {
-    value
-        .parse()
-        .ok()
-        .filter(|n| (1..=LARGEST_LIMIT).contains(n))
-        .ok_or("is not a number from 1 to 500")
+    value.parse().ok().filter(|n| (1..=LARGEST_LIMIT).contains(n)).ok_or("is not a number from 1 to 500")
 }
 
 fn order(value: &str) -> Result<Order, &'static str> {
@@ -157,7 +153,8 @@ mod tests {
 
     #[test]
     fn a_link_leads_to_the_same_list_further_on() {
-        let query = parse(&[("order", "asc"), ("type", "a b&c"), ("limit", "3"), ("before", "90")]).expect("ok");
+        let query =
+            parse(&[("order", "asc"), ("type", "a b&c"), ("limit", "3"), ("before", "90")]).expect("ok");
         assert_eq!(
             query.next("render", 7),
             "/subscribe/render/events?limit=3&order=asc&after=7&before=90&type=a%20b%26c"
@@ -172,7 +169,10 @@ mod tests {
     #[test]
     fn faults_name_the_parameter() {
         assert_eq!(parse(&[("limit", "0")]), Err("limit: is not a number from 1 to 500".to_owned()));
-        assert_eq!(parse(&[("delivery-id", "x")]), Err("delivery-id: is not a parameter of this route".to_owned()));
+        assert_eq!(
+            parse(&[("delivery-id", "x")]),
+            Err("delivery-id: is not a parameter of this route".to_owned())
+        );
         assert!(parse(&[("after", "-1")]).is_err() && parse(&[("to", "yesterday")]).is_err());
         assert_eq!(parse(&[("after", "")]).map(|q| q.after), Ok(None));
     }

@@ -20,10 +20,7 @@ const LISTENERS_EVERY: Duration = Duration::from_secs(5);
 const OPEN_STREAMS_EVERY: Duration = Duration::from_secs(60);
 
 /// Runs until shutdown.
-fn until_shutdown(
-    shutdown: Shutdown,
-    work: impl Future<Output = ()> + Send + 'static,
-) -> JoinHandle<()> {
+fn until_shutdown(shutdown: Shutdown, work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
     tokio::spawn(async move {
         tokio::select! {
             () = work => {}

@@ -2,7 +2,9 @@
 
 use super::destination::{Policy, Refused, Resolver, Unusable};
 use super::error::FieldFault;
+use crate::Secret;
 use crate::config::RetrySchedule;
+use crate::verify::{self, Signer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
@@ -206,14 +208,25 @@ impl Patch {
     }
 }
 
-/// Whether requests can be signed so.
+/// Whether there is such a signing scheme.
 pub fn check_signing(name: &str) -> Result<(), String> {
-    match name {
-        "hooks" | "standard_webhooks" => Ok(()),
-        other => Err(format!(
-            "`{other}` is not a signing scheme: use hooks, standard_webhooks or a preset that can sign"
-        )),
+    if name == "hooks" || verify::preset(name).is_some() {
+        return Ok(());
     }
+    Err(format!("`{name}` is not a signing scheme: use hooks, standard_webhooks or a preset that can sign"))
+}
+
+/// Whether requests can be signed so with this secret.
+pub(super) fn signing_fault(name: &str, secret: &Secret) -> Option<FieldFault> {
+    if matches!(name, "hooks" | "standard_webhooks") {
+        return None;
+    }
+    let faults = Signer::new(&Value::String(name.to_owned()), secret).err()?;
+    let messages: Vec<String> = faults.into_iter().map(|fault| fault.message).collect();
+    Some(FieldFault::new(
+        "signing",
+        format!("`{name}` cannot sign with this secret: {}", messages.join("; ")),
+    ))
 }
 
 fn secret_fault(secret: &str) -> Option<FieldFault> {

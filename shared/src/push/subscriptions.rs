@@ -1,6 +1,6 @@
 //! What operators do with push subscriptions.
 
-use super::definition::{NewSubscription, Patch, Start};
+use super::definition::{NewSubscription, Patch, Start, signing_fault};
 use super::destination::{Policy, Resolver};
 use super::error::{FieldFault, OperatorError};
 use super::statements::*;
@@ -93,12 +93,15 @@ pub struct Created {
 
 /// Makes a subscription.
 pub async fn create(session: &Session, desk: &Desk, new: &NewSubscription) -> Result<Created, OperatorError> {
-    let faults = new.faults(&desk.policy, &desk.resolver).await;
+    let secret = new.secret.clone().map_or_else(mint_secret, Secret::new);
+    let mut faults = new.faults(&desk.policy, &desk.resolver).await;
+    if faults.is_empty() {
+        faults.extend(signing_fault(&new.signing, &secret));
+    }
     if !faults.is_empty() {
         return Err(OperatorError::Invalid { faults });
     }
     let id = ids::subscription_id(unix_millis());
-    let secret = new.secret.clone().map_or_else(mint_secret, Secret::new);
     let sealed = desk.keyring.seal(&secret, Place { row: &id, column: "secret" });
     let start = match new.start {
         Start::Latest => None,
@@ -169,6 +172,20 @@ pub async fn update(
     let work = Work::begin(session).await?;
     if let Err(error) = work.lock(id).await {
         return work.refuse(error).await;
+    }
+    if let Some(signing) = &patch.signing
+        && let Some(row) = session.row(SECRETS, &[&Some(id)]).await?
+    {
+        let opened = desk.keyring.open(row.get("secret"), Place { row: id, column: "secret" });
+        let refusal = match opened {
+            Ok(secret) => {
+                signing_fault(signing, &secret).map(|fault| OperatorError::Invalid { faults: vec![fault] })
+            }
+            Err(error) => Some(error.into()),
+        };
+        if let Some(error) = refusal {
+            return work.refuse(error).await;
+        }
     }
     let changed = session
         .row(

@@ -4,6 +4,7 @@ mod database;
 mod delivery;
 mod first_event;
 mod network;
+mod postgres;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -27,4 +28,10 @@ scenarios![
     delivery::four_push_workers_killed_in_turn_deliver_everything,
     database::postgres_killed_stopped_and_restarted_loses_nothing,
     database::a_full_disk_is_answered_503_until_there_is_room,
+    postgres::a_promoted_synchronous_standby_has_every_accepted_event,
+    postgres::a_promoted_asynchronous_standby_gives_no_number_twice,
+    postgres::through_pgbouncer_everything_works,
+    postgres::tls_is_verified_as_far_as_sslmode_says,
+    postgres::passwords_rotate_by_file_without_a_restart,
+    postgres::postgresql_15_works,
 ];

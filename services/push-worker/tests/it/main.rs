@@ -2,6 +2,7 @@
 
 mod claims;
 mod fencing;
+mod ledger;
 mod maintenance;
 mod outcomes;
 mod processes;

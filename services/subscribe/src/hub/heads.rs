@@ -8,8 +8,12 @@ use hooks_shared::db::{Hint, ListenState, Session};
 use hooks_shared::shutdown::Shutdown;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
+
+/// A session that has lasted so long was a good one.
+const PROVEN: Duration = Duration::from_secs(3);
 
 pub(super) struct HeadWatcher {
     pub hub: Arc<Hub>,
@@ -40,28 +44,30 @@ impl HeadWatcher {
         let mut pause = Reconnect::default();
         loop {
             let session = self.hub.link.open(&mut pause).await;
-            if self.follow(&session).await {
+            let opened = Instant::now();
+            self.follow(&session).await;
+            // A session that opens and then fails at once is no reason to try faster.
+            if opened.elapsed() > PROVEN {
                 pause.reset();
+                self.hub.link.is_well();
             }
             self.hub.link.condemn(&session);
             pause.wait().await;
         }
     }
 
-    /// Reads heads until the link is lost; true if it ever worked.
-    async fn follow(&mut self, session: &Arc<Session>) -> bool {
-        let mut worked = false;
+    /// Reads heads until the link is lost.
+    async fn follow(&mut self, session: &Arc<Session>) {
         let mut woken = Woken::ForAll;
         loop {
             let read = match woken {
                 Woken::For(names) => self.read(session, self.hub.fed_among(&names)).await,
                 Woken::ForAll => self.read(session, self.hub.fed()).await,
-                Woken::LinkLost => return worked,
+                Woken::LinkLost => return,
             };
             if !read {
-                return worked;
+                return;
             }
-            worked = true;
             woken = self.next(session).await;
         }
     }
@@ -93,7 +99,9 @@ impl HeadWatcher {
             return !session.is_broken();
         }
         self.hub.metrics.head_reads.inc();
-        let Some(rows) = self.hub.link.run(session, store::heads(session, &names)).await else { return false };
+        let Some(rows) = self.hub.link.run(session, store::heads(session, &names)).await else {
+            return false;
+        };
         if rows.iter().any(|(_, _, standby)| *standby) {
             log::warn!("the database server is a standby; looking for the primary");
             return false;

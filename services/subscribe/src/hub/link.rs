@@ -4,7 +4,7 @@
 use hooks_shared::backoff::Reconnect;
 use hooks_shared::db::{Session, SessionOptions, Target, connect, describe};
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -17,11 +17,13 @@ const LIMIT: Duration = Duration::from_secs(6);
 pub struct Link {
     target: Target,
     session: watch::Sender<Option<Arc<Session>>>,
+    /// What was last complained about, so that a lasting fault is not told with every try.
+    told: Arc<Mutex<String>>,
 }
 
 impl Link {
     pub fn new(target: Target) -> Self {
-        Self { target, session: watch::Sender::new(None) }
+        Self { target, session: watch::Sender::new(None), told: Arc::default() }
     }
 
     /// Opens the session, again and again until that succeeds. For the one keeper.
@@ -33,7 +35,7 @@ impl Link {
                     self.session.send_replace(Some(Arc::clone(&session)));
                     return session;
                 }
-                Err(error) => log::debug!("the database cannot be reached: {}", describe(&error)),
+                Err(error) => self.complain(format!("the database cannot be reached: {}", describe(&error))),
             }
             pause.wait().await;
         }
@@ -62,11 +64,28 @@ impl Link {
     ) -> Option<T> {
         match timeout(LIMIT, work).await {
             Ok(Ok(value)) => return Some(value),
-            Ok(Err(error)) => log::warn!("reading the log failed, reconnecting: {}", describe(&error)),
-            Err(_) => log::warn!("the database does not answer, reconnecting"),
+            Ok(Err(error)) => {
+                self.complain(format!("reading the log failed, reconnecting: {}", describe(&error)))
+            }
+            Err(_) => self.complain("the database does not answer, reconnecting".to_owned()),
         }
         self.condemn(session);
         None
+    }
+
+    fn complain(&self, fault: String) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if *told == fault {
+            log::debug!("{fault}");
+        } else {
+            log::warn!("{fault}");
+            *told = fault;
+        }
+    }
+
+    /// The link has worked for a while: the next fault is a new one.
+    pub fn is_well(&self) {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     pub fn condemn(&self, session: &Arc<Session>) {
@@ -83,7 +102,8 @@ impl Link {
     /// Returns when the session is not to be used any more.
     pub async fn lost(&self, session: &Arc<Session>) {
         let mut watched = self.session.subscribe();
-        let gone = |current: &Option<Arc<Session>>| !current.as_ref().is_some_and(|s| Arc::ptr_eq(s, session));
+        let gone =
+            |current: &Option<Arc<Session>>| !current.as_ref().is_some_and(|s| Arc::ptr_eq(s, session));
         let _ = watched.wait_for(gone).await;
     }
 }

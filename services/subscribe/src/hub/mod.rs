@@ -83,7 +83,8 @@ impl Hub {
             }
             None => (None, ListenState::default()),
         };
-        let heads = HeadWatcher { hub: Arc::clone(&hub), hints, listen: state.clone(), known: HashMap::new() };
+        let heads =
+            HeadWatcher { hub: Arc::clone(&hub), hints, listen: state.clone(), known: HashMap::new() };
         let replays = ReplayWatcher { hub: Arc::clone(&hub), listen: state, last: None };
         tokio::spawn(heads.run(shutdown.clone()));
         tokio::spawn(replays.run(shutdown));

@@ -78,13 +78,7 @@ pub async fn replay(
     Ok(stored.map(|stored| message(&stored, Sending::Replay)))
 }
 
-async fn read_day(
-    session: &Session,
-    ask: &Ask,
-    day: Day,
-    end: i64,
-    bytes: i64,
-) -> Result<Page, Error> {
+async fn read_day(session: &Session, ask: &Ask, day: Day, end: i64, bytes: i64) -> Result<Page, Error> {
     let asked = PageAsk {
         source: &ask.source,
         after: ask.after,

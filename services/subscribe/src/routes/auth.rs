@@ -13,7 +13,8 @@ pub(super) async fn reader_of(
     request: &HttpRequest,
     source: &str,
 ) -> Result<Token, Refusal> {
-    let given = request.headers().get(AUTHORIZATION).and_then(|value| token::from_authorization(value.as_bytes()));
+    let given =
+        request.headers().get(AUTHORIZATION).and_then(|value| token::from_authorization(value.as_bytes()));
     let hash = token::hash(given.ok_or(Refusal::Unauthorized)?);
     let found = service.database.run(async move |session| store::find_token(&session, &hash).await).await?;
     let token = found.ok_or(Refusal::Unauthorized)?;

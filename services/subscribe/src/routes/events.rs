@@ -96,8 +96,7 @@ pub(super) async fn list(
     let source = allowed(&service, &request, source.into_inner()).await?;
     let query = ListQuery::parse(&query_pairs(&request))?;
     let (asked, of) = (query.clone(), source.clone());
-    let page =
-        service.database.run(async move |session| store::list(&session, &of, &asked).await).await?;
+    let page = service.database.run(async move |session| store::list(&session, &of, &asked).await).await?;
     let next = page.next_behind.map(|sequence| query.next(&source, sequence));
     let events = page.events.into_iter().map(Item::from).collect();
     Ok(HttpResponse::Ok().json(List { events, next }))

@@ -53,9 +53,7 @@ fn start(request: &HttpRequest) -> Result<Start, CursorError> {
     let since = query_pairs(request).into_iter().find(|(name, _)| name == "since").map(|(_, value)| value);
     let last = match request.headers().get(&LAST_EVENT_ID) {
         None => None,
-        Some(value) => Some(
-            value.to_str().map_err(|_| CursorError::LastEventId("\u{fffd}".to_owned()))?,
-        ),
+        Some(value) => Some(value.to_str().map_err(|_| CursorError::LastEventId("\u{fffd}".to_owned()))?),
     };
     Start::parse(since.as_deref(), last)
 }

@@ -70,9 +70,7 @@ async fn days(session: &Session, source: &str, query: &ListQuery) -> Result<Vec<
         Order::OldestFirst => DAYS_OLDEST,
     };
     let most = MOST_DAYS as i64 + 1;
-    let rows = session
-        .rows(statement, &[&source, &after, &before, &first_day, &last_day, &most])
-        .await?;
+    let rows = session.rows(statement, &[&source, &after, &before, &first_day, &last_day, &most]).await?;
     rows.iter().map(DaySpan::from_row).collect()
 }
 

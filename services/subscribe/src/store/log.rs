@@ -156,8 +156,7 @@ pub async fn event(
     day: Day,
     longest_body: i64,
 ) -> Result<Option<Stored>, Error> {
-    let row =
-        session.row(EVENT, &[&source, &sequence, &day.start(), &day.end(), &longest_body]).await?;
+    let row = session.row(EVENT, &[&source, &sequence, &day.start(), &day.end(), &longest_body]).await?;
     row.as_ref().map(stored).transpose()
 }
 

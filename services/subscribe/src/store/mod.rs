@@ -10,9 +10,7 @@ mod tokens;
 
 pub use list::{ListPage, Listed, list};
 pub use listeners::{ListenerRow, forget_listeners, say_listeners};
-pub use log::{
-    Day, Head, PageAsk, PageRow, body, day_after, day_of, event, heads, newest, page,
-};
+pub use log::{Day, Head, PageAsk, PageRow, body, day_after, day_of, event, heads, newest, page};
 pub use push::{PushState, push_state};
 pub use replays::{ReplayRow, replay_head, replays};
 pub use tokens::{Token, find_token, note_token_use, valid_tokens};

@@ -31,10 +31,14 @@ async fn only_a_listener_token_with_the_source_in_its_scopes_listens() {
     ];
     relay.writer.append_quietly(&NewEvent::fresh()).await;
     for (token, refused) in cases {
-        for path in ["/subscribe/render/events", "/subscribe/render/events/1", "/subscribe/render/events/1/body"] {
+        for path in
+            ["/subscribe/render/events", "/subscribe/render/events/1", "/subscribe/render/events/1/body"]
+        {
             let answer = relay.get_as(path, token).await;
             match refused {
-                Some(refused) => assert_eq!((answer.status, answer.text().as_str()), refused, "{path} {token:?}"),
+                Some(refused) => {
+                    assert_eq!((answer.status, answer.text().as_str()), refused, "{path} {token:?}")
+                }
                 None => assert_eq!(answer.status, 200, "{path}: {}", answer.text()),
             }
         }
@@ -74,8 +78,16 @@ async fn the_larger_cursor_counts_and_a_bad_one_is_refused_after_the_token() {
         assert_eq!(sequences(&mut stream, 1).await, [first], "{path} {last}");
     }
     let bad = [
-        ("/subscribe/render?since=x", "", "invalid cursor: since: `x` is neither a sequence number nor `latest`\n"),
-        ("/subscribe/render?since=-1", "", "invalid cursor: since: `-1` is neither a sequence number nor `latest`\n"),
+        (
+            "/subscribe/render?since=x",
+            "",
+            "invalid cursor: since: `x` is neither a sequence number nor `latest`\n",
+        ),
+        (
+            "/subscribe/render?since=-1",
+            "",
+            "invalid cursor: since: `-1` is neither a sequence number nor `latest`\n",
+        ),
         ("/subscribe/render?since=1", "x", "invalid cursor: Last-Event-ID: `x` is not a sequence number\n"),
     ];
     for (path, last, text) in bad {

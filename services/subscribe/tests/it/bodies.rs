@@ -63,7 +63,10 @@ async fn an_empty_body_is_an_empty_answer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fetched_event_is_the_message_and_what_push_made_of_it() {
     let relay = Relay::start().await;
-    let event = NewEvent { delivery_id: Some("msg_1"), ..NewEvent::signed(Some(crate::support::now() - time::Duration::days(3))) };
+    let event = NewEvent {
+        delivery_id: Some("msg_1"),
+        ..NewEvent::signed(Some(crate::support::now() - time::Duration::days(3)))
+    };
     relay.writer.append_quietly(&event).await;
     relay
         .db

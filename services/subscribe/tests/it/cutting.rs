@@ -134,6 +134,7 @@ async fn a_reconnect_goes_on_where_the_cut_came() {
     let mut stream = relay.listen("/subscribe/render?since=0").await;
     let seen = sequences(&mut stream, 4).await;
     drop(stream);
-    let mut stream = listen_with(&relay, "/subscribe/render", &[("Last-Event-ID", "4")]).await.expect("a stream");
+    let mut stream =
+        listen_with(&relay, "/subscribe/render", &[("Last-Event-ID", "4")]).await.expect("a stream");
     assert_eq!((seen, sequences(&mut stream, 6).await), (vec![1, 2, 3, 4], vec![5, 6, 7, 8, 9, 10]));
 }

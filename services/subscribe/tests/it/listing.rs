@@ -64,8 +64,12 @@ async fn filters_find_what_they_name() {
     let relay = Relay::start().await;
     append_on_day(&relay, 2, &NewEvent { delivery_id: Some("msg_a"), ..NewEvent::signed(None) }).await;
     append_on_day(&relay, 1, &NewEvent { event_type: Some("push"), ..NewEvent::signed(None) }).await;
-    append_on_day(&relay, 0, &NewEvent { delivery_id: Some("msg_a"), event_type: Some("push"), ..NewEvent::signed(None) })
-        .await;
+    append_on_day(
+        &relay,
+        0,
+        &NewEvent { delivery_id: Some("msg_a"), event_type: Some("push"), ..NewEvent::signed(None) },
+    )
+    .await;
     let list = async |query: &str| all(&relay, &format!("/subscribe/render/events?{query}")).await.0;
     assert_eq!(list("delivery_id=msg_a").await, [3, 1]);
     assert_eq!(list("delivery_id=msg_a&type=push").await, [3]);
@@ -83,15 +87,29 @@ async fn filters_find_what_they_name() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_item_shows_everything_but_headers_and_body() {
     let relay = Relay::start().await;
-    let event = NewEvent { delivery_id: Some("msg_1"), event_type: Some("ping"), body: vec![0; 5], ..NewEvent::fresh() };
+    let event = NewEvent {
+        delivery_id: Some("msg_1"),
+        event_type: Some("ping"),
+        body: vec![0; 5],
+        ..NewEvent::fresh()
+    };
     relay.writer.append_quietly(&event).await;
     let json = relay.get("/subscribe/render/events").await.json();
     assert!(json["next"].is_null());
     let item = &json["events"][0];
     let keys: Vec<&String> = item.as_object().expect("an item").keys().collect();
     let expected = [
-        "delivery_id", "provider_timestamp", "received_at", "event_id", "sequence", "method", "path", "event_type",
-        "body_bytes", "body_sha256", "remote_addr",
+        "delivery_id",
+        "provider_timestamp",
+        "received_at",
+        "event_id",
+        "sequence",
+        "method",
+        "path",
+        "event_type",
+        "body_bytes",
+        "body_sha256",
+        "remote_addr",
     ];
     assert_eq!(keys, expected);
     assert_eq!((&item["path"], &item["body_bytes"]), (&"/ingest/render".into(), &5.into()));

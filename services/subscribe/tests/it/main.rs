@@ -11,5 +11,6 @@ mod memory;
 mod outages;
 mod pausing;
 mod plans;
+mod process;
 mod replays;
 mod stream;

@@ -1,6 +1,10 @@
 //! Events that somebody asked to be sent again to everybody who listens.
 
-use crate::support::{NewEvent, PATIENCE, Relay, sequences};
+use crate::support::{NewEvent, PATIENCE, Relay, Setup, sequences};
+use hooks_testkit::db::TestDb;
+use hooks_testkit::gate::Gate;
+use hooks_testkit::proxy::{At, Proxy};
+use hooks_testkit::sse::Item;
 use hooks_testkit::until;
 
 async fn request(relay: &Relay, source: &str, sequence: i64) {
@@ -82,7 +86,7 @@ async fn what_was_asked_for_before_the_process_began_is_not_its_business() {
     )
     .await;
     drop(writer);
-    let relay = crate::support::Setup::default().start_on(db).await;
+    let relay = Setup::default().start_on(db).await;
     let mut stream = relay.listen("/subscribe/render?since=latest").await;
     ask(&relay, "render", 1).await;
     let message = stream.next_message(PATIENCE).await;
@@ -91,4 +95,38 @@ async fn what_was_asked_for_before_the_process_began_is_not_its_business() {
         relay.metric("hooks_subscribe_replays_total{source=\"render\"}").await == 1.0
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_first_drain_that_waits_for_the_database_says_only_keepalive_and_gets_the_replay_afterwards() {
+    let db = TestDb::create().await;
+    let url = db.url_for("subscribe");
+    let proxy = Proxy::to_database(&url).await;
+    let settings = "subscribe: {keepalive: 300ms, stall_timeout: 2s, ring_bytes: 5KiB}\n";
+    let relay = Setup { settings, ..Setup::default() }.start_via(db, &proxy.url(&url)).await;
+    for signed_hours_ago in [0, 0, 2, 0, 0] {
+        let signed = crate::support::now() - time::Duration::hours(signed_hours_ago);
+        let event = NewEvent { body: vec![b'x'; 2_000], ..NewEvent::signed(Some(signed)) };
+        relay.writer.append_quietly(&event).await;
+    }
+    let gate = Gate::closed();
+    // The first events are behind the ring: where they lie is asked of the log.
+    let held = proxy.hold_when(At::sql_with("from event_days"), gate.clone());
+    let mut stream = relay.listen("/subscribe/render?since=0").await;
+    held.wait(PATIENCE).await;
+    for _ in 0..2 {
+        assert_eq!(stream.next(PATIENCE).await, Item::Comment("keepalive".to_owned()));
+    }
+    ask(&relay, "render", 3).await;
+    relay.wait_metric("hooks_subscribe_replays_total{source=\"render\"}", |replays| replays == 1.0).await;
+    gate.open();
+    let mut order = Vec::new();
+    while order.len() < 6 {
+        match stream.next(PATIENCE).await {
+            Item::Message(message) => order.push(message.id.unwrap_or_else(|| "replay".to_owned())),
+            Item::Comment(comment) if comment == "keepalive" => {}
+            Item::Comment(comment) => order.push(comment),
+        }
+    }
+    assert_eq!(order, ["1", "2", "4", "5", "skipped 1 stale events 3..3", "replay"]);
 }

@@ -1,6 +1,6 @@
 //! What comes over the stream: exact bytes, order, comments, and how a listener moves between log and ring.
 
-use crate::support::{NewEvent, PATIENCE, Relay, Setup, now, sequences, sequences_until};
+use crate::support::{NewEvent, PATIENCE, Relay, Setup, lines_about, now, sequences, sequences_until};
 use hooks_testkit::sse::Item;
 use hooks_testkit::until;
 use std::time::{Duration, Instant};
@@ -20,7 +20,8 @@ async fn a_message_has_exactly_this_form_and_is_one_chunk() {
     relay.writer.append_quietly(&event).await;
     let mut stream = relay.listen("/subscribe/render?since=0").await;
     let message = stream.next_message(PATIENCE).await;
-    let row = relay.db.query_one("select received_at, encode(body_sha256, 'hex') as sha from events", &[]).await;
+    let row =
+        relay.db.query_one("select received_at, encode(body_sha256, 'hex') as sha from events", &[]).await;
     let expected = format!(
         concat!(
             "id:1\nevent:render\ndata:{{\"delivery_id\":\"evt-0001\",\"provider_timestamp\":\"{}\",",
@@ -44,8 +45,9 @@ async fn a_message_has_exactly_this_form_and_is_one_chunk() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_head_of_the_answer_comes_at_once_and_promises_keepalives() {
-    let relay =
-        Setup { settings: "subscribe: {keepalive: 40s, stall_timeout: 60s}\n", ..Setup::default() }.start().await;
+    let relay = Setup { settings: "subscribe: {keepalive: 40s, stall_timeout: 60s}\n", ..Setup::default() }
+        .start()
+        .await;
     let asked = Instant::now();
     let stream = relay.listen("/subscribe/render").await;
     assert!(asked.elapsed() < Duration::from_secs(10));
@@ -171,8 +173,9 @@ async fn the_ring_goes_after_the_last_listener_and_comes_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_leaves_is_noticed_at_once() {
-    let relay =
-        Setup { settings: "subscribe: {keepalive: 40s, stall_timeout: 60s}\n", ..Setup::default() }.start().await;
+    let relay = Setup { settings: "subscribe: {keepalive: 40s, stall_timeout: 60s}\n", ..Setup::default() }
+        .start()
+        .await;
     let listeners = "hooks_subscribe_listeners{source=\"render\"}";
     let stream = relay.listen("/subscribe/render").await;
     relay.wait_metric(listeners, |n| n == 1.0).await;
@@ -206,7 +209,10 @@ async fn many_listeners_share_one_read() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_listen_everything_comes_by_polling() {
-    let setup = Setup { settings: "listen_database_url: \"off\"\nsubscribe: {keepalive: 300ms, stall_timeout: 2s}\n", ..Setup::default() };
+    let setup = Setup {
+        settings: "listen_database_url: \"off\"\nsubscribe: {keepalive: 300ms, stall_timeout: 2s}\n",
+        ..Setup::default()
+    };
     let relay = setup.start().await;
     let mut stream = relay.listen("/subscribe/render").await;
     for expected in 1..=5 {
@@ -233,7 +239,8 @@ async fn listen_wakes_a_stream_faster_than_any_poll() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_of_a_stale_month_is_told_what_it_missed() {
     let relay = Relay::start().await;
-    let stale = NewEvent { body: vec![b's'; 1_000], ..NewEvent::signed(Some(now() - time::Duration::hours(1))) };
+    let stale =
+        NewEvent { body: vec![b's'; 1_000], ..NewEvent::signed(Some(now() - time::Duration::hours(1))) };
     for _ in 0..1_500 {
         relay.writer.append_quietly(&stale).await;
     }
@@ -246,3 +253,27 @@ async fn a_reader_of_a_stale_month_is_told_what_it_missed() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_lost_its_end_in_a_failover_is_followed() {
+    let relay = Setup { sources: &["failover"], ..Setup::default() }.start().await;
+    let event = || NewEvent { source: "failover", ..NewEvent::fresh() };
+    let mut stream = relay.listen("/subscribe/failover").await;
+    for expected in 1..=5 {
+        relay.writer.append(&event()).await;
+        assert_eq!(sequences(&mut stream, 1).await, [expected]);
+    }
+    // The promoted standby has only three of them.
+    relay.db.execute("delete from events where sequence > 3", &[]).await;
+    relay.db.execute("update source_heads set last_sequence = 3 where source = 'failover'", &[]).await;
+    until(PATIENCE, "the shorter log to be noticed", async || !lines_about("now", "3").is_empty()).await;
+    let mut ahead = relay.listen("/subscribe/failover?since=5").await;
+    assert_eq!(ahead.next(PATIENCE).await, Item::Comment("ahead of log".to_owned()));
+    let mut fresh = relay.listen("/subscribe/failover?since=0").await;
+    assert_eq!(sequences(&mut fresh, 3).await, [1, 2, 3]);
+    // Ingest moves the heads before it gives another number.
+    relay.db.execute("update source_heads set last_sequence = 1000003 where source = 'failover'", &[]).await;
+    relay.writer.append(&event()).await;
+    for stream in [&mut stream, &mut ahead, &mut fresh] {
+        assert_eq!(sequences(stream, 1).await, [1_000_004]);
+    }
+}

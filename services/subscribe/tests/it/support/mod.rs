@@ -84,7 +84,9 @@ impl Setup {
 pub fn configured(sources: &[&str], settings: &str, database_url: &str) -> Config {
     let mut yaml = format!("database_url: {database_url}\nsources:\n");
     for source in sources {
-        yaml.push_str(&format!("  {source}: {{verifier: standard_webhooks, secret: unused, skew_window: 5m}}\n"));
+        yaml.push_str(&format!(
+            "  {source}: {{verifier: standard_webhooks, secret: unused, skew_window: 5m}}\n"
+        ));
     }
     yaml.push_str(settings);
     config::parse("hooks.yaml", &yaml, Path::new("."), Service::Subscribe, &|_| None)
@@ -125,7 +127,8 @@ impl Relay {
     /// The value of a metric on the admin port, the labels included in `name`; zero where it is not shown.
     pub async fn metric(&self, name: &str) -> f64 {
         let text = http::get(self.running.admin_address, "/metrics", &[]).await.text();
-        let line = text.lines().find(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ')));
+        let line =
+            text.lines().find(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ')));
         line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or(0.0)
     }
 
@@ -139,11 +142,7 @@ impl Relay {
 }
 
 /// Opens a stream with `token` and further headers.
-pub async fn listen_with(
-    relay: &Relay,
-    path: &str,
-    headers: &[(&str, &str)],
-) -> Result<Stream, RawResponse> {
+pub async fn listen_with(relay: &Relay, path: &str, headers: &[(&str, &str)]) -> Result<Stream, RawResponse> {
     let bearer = format!("Bearer {}", relay.token);
     let mut all = vec![("Authorization", &*bearer)];
     all.extend_from_slice(headers);
