@@ -106,7 +106,7 @@ create table deliveries (
 create index deliveries_due on deliveries (subscription_id, (coalesce(claim_expires_at, next_attempt_at)))
     where state in ('pending', 'processing');
 -- What operators look for first, and replay.
-create index deliveries_failed on deliveries (subscription_id, id) where state = 'failed';
+create index deliveries_failed_by_subscription on deliveries (subscription_id, id) where state = 'failed';
 -- For the purge of history, which reads old rows only.
 create index deliveries_created on deliveries using brin (created_at) with (autosummarize = on, pages_per_range = 16);
 

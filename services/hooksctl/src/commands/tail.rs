@@ -17,7 +17,7 @@ pub struct Args {
     source: String,
     /// Start after this sequence number, or `latest` for new events only. Events older than the source's
     /// skew window are left out when catching up; `hooksctl events` has them all
-    #[arg(long, value_parser = parse_since, default_value = "0", value_name = "SEQUENCE|latest")]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_since, default_value = "0", value_name = "SEQUENCE|latest")]
     since: Start,
     /// End after this many events
     #[arg(long, short = 'n', value_name = "N")]
@@ -65,7 +65,7 @@ impl Tail {
 
     fn show(&mut self, message: &Message) -> Result<()> {
         if message.moves_cursor {
-            self.last = Some(message.sequence);
+            self.last = self.last.max(Some(message.sequence));
         }
         if self.screen.json {
             return self.screen.line(&message.to_json().to_string());
@@ -97,7 +97,7 @@ impl Tail {
         let source = &self.source;
         match item {
             Item::Comment(Comment::Skipped { count, first, last }) => {
-                self.last = Some(*last);
+                self.last = self.last.max(Some(*last));
                 self.screen.note(&format!(
                     "{count} events ({first}..{last}) are older than the skew window and were left out; \
                      see them with `hooksctl events list {source} --after {} --before {}`",

@@ -157,7 +157,7 @@ impl Reader {
         match part {
             Part::Message(message) => {
                 if message.moves_cursor {
-                    self.position = Start::After(message.sequence);
+                    self.move_to(message.sequence);
                 }
                 let bytes = message.raw.len().clamp(1, AHEAD_BYTES / 2) as u32;
                 let room = self.room.clone().acquire_many_owned(bytes).await.ok()?;
@@ -165,18 +165,26 @@ impl Reader {
             }
             Part::Unreadable { sequence, why } => {
                 if let Some(sequence) = sequence {
-                    self.position = Start::After(sequence);
+                    self.move_to(sequence);
                 }
                 self.send(Item::Unreadable { sequence, why }).await
             }
             Part::Comment(Comment::Keepalive) => Some(()),
             Part::Comment(comment) => {
                 if let Comment::Skipped { last, .. } = comment {
-                    self.position = Start::After(last);
+                    self.move_to(last);
                 }
                 self.send(Item::Comment(comment)).await
             }
         }
+    }
+
+    /// Forwards only: what was skipped is told behind newer messages.
+    fn move_to(&mut self, sequence: i64) {
+        self.position = match self.position {
+            Start::After(now) => Start::After(now.max(sequence)),
+            Start::Latest => Start::After(sequence),
+        };
     }
 
     /// Refusals that asking again cannot change: a bad token, the wrong kind of token, an unknown source, a

@@ -7,9 +7,9 @@ use rustls::pki_types::ServerName;
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsConnector;
 
 trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
@@ -65,16 +65,13 @@ impl Client {
     }
 
     async fn send_unlimited(&mut self, request: &Outgoing) -> Result<Answer, Fault> {
-        // A kept connection may have been closed by the target meanwhile: that is no failed attempt.
-        if let Some(stream) = self.kept.take()
-            && let Ok(answer) = self.exchange(stream, request).await
-        {
-            return Ok(answer);
-        }
-        let stream = self.connect().await?;
+        let stream = match still_open(self.kept.take()).await {
+            Some(stream) => stream,
+            None => self.connect().await?,
+        };
         self.exchange(stream, request)
             .await
-            .map_err(|error| Fault::Broken(self.target.shown(), plain(&error)))
+            .map_err(|error| Fault::Broken(self.target.shown(), error.to_string()))
     }
 
     async fn exchange(&mut self, mut stream: Box<dyn Io>, request: &Outgoing) -> std::io::Result<Answer> {
@@ -97,15 +94,23 @@ impl Client {
         let tcp = TcpStream::connect((self.target.host.as_str(), self.target.port)).await;
         let tcp = tcp.map_err(|error| match error.kind() {
             ErrorKind::ConnectionRefused => Fault::Refused(shown.clone()),
-            _ => Fault::Unreachable(shown.clone(), plain(&error)),
+            _ => Fault::Unreachable(shown.clone(), error.to_string()),
         })?;
         let _ = tcp.set_nodelay(true);
         let Some(tls) = &self.tls else { return Ok(Box::new(tcp)) };
         let name = ServerName::try_from(self.target.host.clone())
             .map_err(|error| Fault::Tls(shown.clone(), error.to_string()))?;
-        let stream = tls.connect(name, tcp).await.map_err(|error| Fault::Tls(shown, plain(&error)))?;
+        let stream = tls.connect(name, tcp).await.map_err(|error| Fault::Tls(shown, error.to_string()))?;
         Ok(Box::new(stream))
     }
+}
+
+/// A kept connection, unless the target has closed it meanwhile or says more on it than it should. Looking
+/// first, instead of trying and sending again, means that no request goes out twice in one attempt.
+async fn still_open(kept: Option<Box<dyn Io>>) -> Option<Box<dyn Io>> {
+    let mut stream = kept?;
+    let silent = timeout(Duration::ZERO, stream.read(&mut [0; 1])).await.is_err();
+    silent.then_some(stream)
 }
 
 async fn send(stream: &mut Box<dyn Io>, head: &[u8], body: &[u8]) -> std::io::Result<()> {
@@ -126,8 +131,4 @@ fn tls_connector() -> TlsConnector {
     let mut config = rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     TlsConnector::from(Arc::new(config))
-}
-
-fn plain(error: &std::io::Error) -> String {
-    error.to_string()
 }

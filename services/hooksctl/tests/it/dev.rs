@@ -42,6 +42,15 @@ impl Project {
 
 impl Drop for Project {
     fn drop(&mut self) {
+        // What a test that failed has left running: a dev that was killed takes nothing along.
+        let hooks = self.0.path().join(".hooks");
+        for file in ["processes", "pg/postmaster.pid"] {
+            let text = std::fs::read_to_string(hooks.join(file)).unwrap_or_default();
+            let lines = if file == "processes" { text.lines().count() } else { 1 };
+            for pid in text.lines().take(lines).filter_map(|line| line.split(' ').next()?.parse().ok()) {
+                kill(pid);
+            }
+        }
         // As root the data is a link's target, outside the folder.
         if let Ok(data) = std::fs::read_link(self.0.path().join(".hooks/pg"))
             && let Some(base) = data.parent().filter(|base| base.starts_with("/var/lib/hooks-dev"))
@@ -213,8 +222,7 @@ async fn missing_programs_are_named_with_the_command_that_builds_them() {
 }
 
 fn kill(pid: u32) {
-    let status = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
-    assert!(status.is_ok_and(|status| status.success()), "kill {pid}");
+    let _ = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
 }
 
 /// Four ports in a row of which the second is taken.

@@ -3,20 +3,11 @@
 use crate::support::{Relay, SECRET, assert_says};
 use hooks_testkit::port;
 
-const OTHERS: &str = "\
-  stripe:
-    verifier: stripe
-    secret: whsec_stripe_secret_of_the_tests
-  github:
-    verifier: github
-    secret: github-secret-of-the-tests
-  slack:
-    verifier: slack
-    secret: slack-secret-of-the-tests-0123
-  elsewhere:
-    verifier: github
-    secret: ${HOOKS_TEST_SET_WHERE_INGEST_RUNS:-x1234567890123456}
-";
+const OTHERS: &str = concat!(
+    "  stripe:\n    verifier: stripe\n    secret: whsec_stripe_secret_of_the_tests\n",
+    "  github:\n    verifier: github\n    secret: github-secret-of-the-tests\n",
+    "  slack:\n    verifier: slack\n    secret: slack-secret-of-the-tests-0123\n",
+);
 
 #[tokio::test]
 async fn a_sample_of_each_provider_is_accepted_and_typed() {

@@ -31,7 +31,7 @@ pub struct Args {
     #[command(flatten)]
     to: To,
     /// Start after this sequence number, or `latest`, instead of where the last run stopped
-    #[arg(long, value_parser = parse_since, value_name = "SEQUENCE|latest")]
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_since, value_name = "SEQUENCE|latest")]
     since: Option<Start>,
     /// Give an event up after this many attempts and go on with the next; without it, it is tried for ever
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

@@ -204,7 +204,11 @@ impl Run {
         self.screen.line(&attempt_line(&self.screen, message, attempt, note))
     }
 
+    /// Forwards only: what was skipped is told behind newer messages.
     fn move_cursor(&mut self, sequence: i64) {
+        if self.progress.cursor.is_some_and(|cursor| cursor >= sequence) {
+            return;
+        }
         self.progress.cursor = Some(sequence);
         self.progress.newest = self.progress.newest.max(sequence);
         if let Err(error) = self.cursor.write(sequence)
