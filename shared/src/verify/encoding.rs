@@ -39,7 +39,11 @@ impl Encoding {
     /// base64 takes the standard alphabet, base64url both.
     pub(super) fn decode(self, text: &[u8]) -> Option<Vec<u8>> {
         match self {
-            Self::Hex => hex::decode(text).ok(),
+            Self::Hex => {
+                let mut bytes = vec![0; text.len() / 2];
+                hex::decode_to_slice(text, &mut bytes).ok()?;
+                Some(bytes)
+            }
             Self::Base64 => STANDARD.decode(text).ok(),
             Self::Base64Url => STANDARD.decode(standard_alphabet(text)).ok(),
         }

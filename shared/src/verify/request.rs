@@ -69,7 +69,21 @@ impl<'a> View<'a> {
 
     /// The value of a header that may stand there once. Equal repeats count as one.
     pub(super) fn header(&self, name: &str) -> Result<Option<Cow<'a, [u8]>>, Refusal> {
-        single(self.header_lines(name), || format!("header {name}")).map(|found| found.map(Cow::Borrowed))
+        // A plain loop: this is done several times for each request.
+        let mut found: Option<&'a [u8]> = None;
+        for (key, value) in self.request.headers {
+            if key.len() != name.len() || !key.eq_ignore_ascii_case(name.as_bytes()) {
+                continue;
+            }
+            let value = trim(value);
+            match found {
+                _ if value.is_empty() => {}
+                None => found = Some(value),
+                Some(first) if first == value => {}
+                Some(_) => return Err(twice(&format!("header {name}"))),
+            }
+        }
+        Ok(found.map(Cow::Borrowed))
     }
 
     pub(super) fn query_value(&self, name: &str) -> Result<Option<Cow<'_, [u8]>>, Refusal> {
@@ -89,9 +103,13 @@ fn single<'v>(
 ) -> Result<Option<&'v [u8]>, Refusal> {
     let Some(first) = values.next() else { return Ok(None) };
     if values.any(|other| other != first) {
-        return Err(Refusal::malformed(format!("{} is there twice with different values", what())));
+        return Err(twice(&what()));
     }
     Ok(Some(first))
+}
+
+fn twice(what: &str) -> Refusal {
+    Refusal::malformed(format!("{what} is there twice with different values"))
 }
 
 /// Outer white space is no part of a header value.

@@ -217,7 +217,7 @@ impl Signed {
             timestamp: parts.time_text.as_deref(),
             id: parts.id.as_deref(),
             url: &url,
-            path: address::path_of(&url),
+            path: if needs_address { address::path_of(&url) } else { "" },
             secret,
         };
         template.feed(&fill, sink)

@@ -158,9 +158,18 @@ impl fmt::Display for Reason {
 /// Longest id or event type kept as it is.
 const MAX_TEXT: usize = 255;
 
+/// Short and printable ASCII, as nearly all are.
+fn plain(bytes: &[u8]) -> Option<&str> {
+    let fits = bytes.len() <= MAX_TEXT && bytes.iter().all(|b| matches!(b, b' '..=b'~'));
+    fits.then(|| std::str::from_utf8(bytes).ok())?
+}
+
 /// An id as text: itself where it is short and printable, else a digest of it, so that it can be
 /// stored, shown and compared whatever was sent.
 pub(super) fn id_text(bytes: &[u8]) -> String {
+    if let Some(text) = plain(bytes) {
+        return text.to_owned();
+    }
     match std::str::from_utf8(bytes) {
         Ok(text) if text.len() <= MAX_TEXT && !text.chars().any(char::is_control) => text.to_owned(),
         _ => format!("sha256:{}", hex::encode(Sha256::digest(bytes))),
@@ -169,6 +178,9 @@ pub(super) fn id_text(bytes: &[u8]) -> String {
 
 /// An event type as text: control characters dropped, cut to fit.
 pub(super) fn type_text(bytes: &[u8]) -> Option<String> {
+    if let Some(text) = plain(bytes) {
+        return (!text.is_empty()).then(|| text.to_owned());
+    }
     let mut text: String = String::from_utf8_lossy(bytes).chars().filter(|c| !c.is_control()).collect();
     let mut end = text.len().min(MAX_TEXT);
     while !text.is_char_boundary(end) {
