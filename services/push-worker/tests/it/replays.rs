@@ -236,7 +236,8 @@ async fn a_subscription_lives_through_its_operators_actions() {
     let changed = subscriptions::update(&operator, &desk(), &id, &patch).await.expect("updated");
     assert_eq!((changed.max_in_flight, changed.rate), (3, Some(2.0)));
     let old = subscriptions::show(&operator, &id).await.expect("there");
-    let new = subscriptions::rotate_secret(&operator, &desk(), &id, None, std::time::Duration::from_secs(60)).await;
+    let new =
+        subscriptions::rotate_secret(&operator, &desk(), &id, None, std::time::Duration::from_secs(60)).await;
     assert!(new.expect("rotated").expose().starts_with("whsec_") && old.previous_secret_until.is_none());
     assert!(subscriptions::show(&operator, &id).await.expect("there").previous_secret_until.is_some());
     subscriptions::pause(&operator, "tester", &id, Some("maintenance")).await.expect("paused");
