@@ -2,6 +2,8 @@
 //! and `/metrics` (Prometheus text).
 
 use actix_web::{HttpResponse, web};
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
@@ -71,6 +73,11 @@ impl Readiness {
         conditions.iter().filter_map(|(name, why)| Some(format!("{name}: {}", why.as_ref()?))).collect()
     }
 
+    /// Every condition and whether it holds.
+    fn conditions(&self) -> Vec<(&'static str, bool)> {
+        self.lock().iter().map(|(name, why)| (*name, why.is_none())).collect()
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<&'static str, Option<String>>> {
         self.0.required.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -82,6 +89,9 @@ pub type Metrics = Arc<Mutex<Registry>>;
 pub fn metrics() -> Metrics {
     Arc::new(Mutex::new(Registry::default()))
 }
+
+/// What `/readyz` says, for those who read `/metrics`: 1 where a condition holds, 0 where it does not.
+type ReadyGauge = Family<[(&'static str, &'static str); 1], Gauge>;
 
 /// Opens a port, or says in words what to do when that fails. Port 0 takes a free one.
 pub fn bind(flag: &str, address: &str) -> Result<(TcpListener, SocketAddr), String> {
@@ -105,9 +115,16 @@ pub fn serve(
     readiness: Readiness,
     metrics: Metrics,
 ) -> std::io::Result<actix_web::dev::Server> {
+    let ready = ReadyGauge::default();
+    metrics.lock().unwrap_or_else(PoisonError::into_inner).register(
+        "hooks_ready",
+        "1 where a condition of readiness holds, 0 where it keeps the service from its work",
+        ready.clone(),
+    );
     let server = actix_web::HttpServer::new(move || {
         actix_web::App::new()
             .app_data(web::Data::new(readiness.clone()))
+            .app_data(web::Data::new(ready.clone()))
             .app_data(web::Data::new(metrics.clone()))
             .route("/healthz", web::get().to(healthz))
             .route("/readyz", web::get().to(readyz))
@@ -137,7 +154,14 @@ async fn readyz(readiness: web::Data<Readiness>) -> HttpResponse {
     answer.content_type("text/plain; charset=utf-8").body(lines.join("\n") + "\n")
 }
 
-async fn show_metrics(metrics: web::Data<Metrics>) -> HttpResponse {
+async fn show_metrics(
+    metrics: web::Data<Metrics>,
+    readiness: web::Data<Readiness>,
+    ready: web::Data<ReadyGauge>,
+) -> HttpResponse {
+    for (condition, holds) in readiness.conditions() {
+        ready.get_or_create(&[("condition", condition)]).set(i64::from(holds));
+    }
     let mut text = String::new();
     let registry = metrics.lock().unwrap_or_else(PoisonError::into_inner);
     match prometheus_client::encoding::text::encode(&mut text, &registry) {

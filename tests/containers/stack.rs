@@ -112,7 +112,17 @@ impl Stack {
     /// One value or table from the database, as `psql -At` prints it.
     pub async fn try_psql(&self, sql: &str) -> Result<String, String> {
         self.try_compose(&[
-            "exec", "-T", self.database, "psql", "-U", "hooks", "-d", "hooks", "-AtXq", "-c", sql,
+            "exec",
+            "-T",
+            self.database,
+            "psql",
+            "-U",
+            "hooks",
+            "-d",
+            "hooks",
+            "-AtXq",
+            "-c",
+            sql,
         ])
         .await
     }

@@ -179,7 +179,7 @@ fn stored_headers(shape: &Shape, event: &Event) -> Result<HeaderMap, String> {
     for (name, value) in &event.headers {
         let lower = name.to_ascii_lowercase();
         let text = String::from_utf8_lossy(&lower);
-        if is_dropped(&text, shape) || named.iter().any(|given| *given == lower) {
+        if is_dropped(&text, shape) || named.contains(&lower) {
             continue;
         }
         let name = HeaderName::from_bytes(&lower)

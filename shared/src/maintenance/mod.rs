@@ -1,9 +1,14 @@
 //! Housekeeping of the log: partitions made ahead, retention, and rows that have had their time. A task in every
 //! push-worker runs it hourly, `hooksctl prune` on demand; an advisory lock keeps it to one at a time.
 //!
+//! Retention knows of push: what a subscription's cursor or an open delivery still needs is kept up to the backlog
+//! limit; then the deliveries fail as expired, the cursor goes past, and an event on `hooks.system` says so.
+//!
 //! The database's clock decides. Sequences live in `source_heads`, which is never touched here, so numbers go on
 //! after everything was pruned.
 
+mod backlog;
+mod history;
 mod partition;
 mod report;
 mod retention;
@@ -11,7 +16,7 @@ mod statements;
 mod task;
 
 pub use report::Report;
-pub use retention::{Fate, fate_of};
+pub use retention::{Fate, Holding, fate_of};
 pub use statements::STATEMENTS;
 pub use task::{CONDITION, spawn};
 
@@ -33,13 +38,24 @@ pub struct Settings {
     pub retention: BTreeMap<String, Retention>,
     /// Of every other source: those no longer configured, and `hooks.system`.
     pub default_retention: Retention,
+    /// For how long events are kept that push still needs, counted from their arrival.
+    pub backlog_limit: Duration,
+    /// For how long ended deliveries and their attempts are kept.
+    pub history: Duration,
+    pub audit_retention: Retention,
 }
 
 impl From<&Config> for Settings {
     fn from(config: &Config) -> Self {
         let retention =
             config.sources.iter().map(|(name, source)| (name.clone(), source.retention)).collect();
-        Self { retention, default_retention: config.retention }
+        Self {
+            retention,
+            default_retention: config.retention,
+            backlog_limit: config.push.backlog_limit,
+            history: config.push.history,
+            audit_retention: config.inspector.audit_retention,
+        }
     }
 }
 
@@ -113,16 +129,22 @@ async fn run_locked(session: &Session, settings: &Settings) -> Result<Report, Er
     // First what ingest cannot do without.
     partition::make_ahead(session, &mut report).await?;
     retention::apply(session, settings, &mut report).await?;
-    tidy(session, &mut report).await?;
+    history::purge(session, settings, &mut report).await?;
+    tidy(session, settings, &mut report).await?;
     Ok(report)
 }
 
-async fn tidy(session: &Session, report: &mut Report) -> Result<(), Error> {
+async fn tidy(session: &Session, settings: &Settings, report: &mut Report) -> Result<(), Error> {
     session.run(statements::FORGET_DAYS, &[]).await?;
     report.tokens = session.run(statements::TIDY_TOKENS, &[]).await?;
     report.replay_requests = session.run(statements::TIDY_REPLAYS, &[]).await?;
     report.stale_instances = session.run(statements::TIDY_INSTANCES, &[]).await?
         + session.run(statements::TIDY_LISTENERS, &[]).await?;
     report.handshakes = session.run(statements::TIDY_HANDSHAKES, &[]).await?;
+    session.run(statements::DROP_SEARCH_PARTITIONS, &[]).await?;
+    session.run(statements::TIDY_NOTICES, &[]).await?;
+    if let Retention::For(kept) = settings.audit_retention {
+        report.audit = session.run(statements::TIDY_AUDIT, &[&kept.as_secs_f64()]).await?;
+    }
     Ok(())
 }

@@ -99,14 +99,60 @@ async fn is_pending(session: &Session, partition: &Partition) -> Result<bool, to
     Ok(rows.iter().any(|row| row.get::<_, Date>("day") == partition.day && row.get("pending")))
 }
 
-/// Drops a detached partition.
-pub async fn drop_detached(session: &Session, partition: Partition) -> Result<Step, Error> {
-    let statement = format!("drop table public.{}", partition.name());
+/// What became of a detached partition.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Dropped {
+    Yes,
+    /// A replay needs it: it is part of the log again.
+    NeededAgain,
+    Locked,
+}
+
+/// Drops a detached partition, unless a delivery of one of its events was begun anew before it was detached: then it
+/// goes back into the log. The question is asked under the partition's lock.
+pub async fn drop_detached(session: &Session, partition: Partition) -> Result<Dropped, Error> {
+    let mut patience = Patience::default();
+    loop {
+        let mut needed = false;
+        let tried = try_drop(session, &partition, &mut needed).await;
+        if tried.is_err() {
+            let _ = session.batch_execute("rollback").await;
+        }
+        match patience.judge(tried).await? {
+            Some(Step::Done) if needed => return reattach(session, &partition).await,
+            Some(Step::Done) => return Ok(Dropped::Yes),
+            Some(Step::Locked) => return Ok(Dropped::Locked),
+            None => {}
+        }
+    }
+}
+
+async fn try_drop(
+    session: &Session,
+    partition: &Partition,
+    needed: &mut bool,
+) -> Result<(), tokio_postgres::Error> {
+    let name = partition.name();
+    session.batch_execute(&format!("begin; lock table public.{name} in access exclusive mode")).await?;
+    let (lower, upper) = (partition.lower(), partition.upper());
+    *needed =
+        session.row(statements::OPEN_DELIVERIES, &[&lower, &upper]).await?.is_some_and(|r| r.get("open"));
+    let end = if *needed { "commit".to_owned() } else { format!("drop table public.{name}; commit") };
+    session.batch_execute(&end).await
+}
+
+async fn reattach(session: &Session, partition: &Partition) -> Result<Dropped, Error> {
+    let statement = format!(
+        "alter table public.events attach partition public.{} for values from ('{} 00:00+00') to ('{} 00:00+00')",
+        partition.name(),
+        partition.day,
+        partition.day.next_day().unwrap_or(partition.day),
+    );
     let mut patience = Patience::default();
     loop {
         let tried = session.batch_execute(&statement).await;
         if let Some(step) = patience.judge(tried).await? {
-            return Ok(step);
+            return Ok(if step == Step::Done { Dropped::NeededAgain } else { Dropped::Locked });
         }
     }
 }

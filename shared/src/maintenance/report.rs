@@ -15,6 +15,11 @@ pub struct Report {
     pub partitions_postponed: Vec<Date>,
     /// Events deleted one by one.
     pub events: u64,
+    /// What push was owed of events that had to go: deliveries and events not yet delivered.
+    pub expired_backlog: u64,
+    /// Ended deliveries whose time had come.
+    pub deliveries: u64,
+    pub audit: u64,
     pub tokens: u64,
     pub replay_requests: u64,
     pub stale_instances: u64,
@@ -35,6 +40,9 @@ impl fmt::Display for Report {
             (self.partitions_dropped.len() as u64, "partitions dropped"),
             (self.partitions_postponed.len() as u64, "partitions still in use, left for the next round"),
             (self.events, "events deleted"),
+            (self.expired_backlog, "undelivered events expired"),
+            (self.deliveries, "ended deliveries"),
+            (self.audit, "audit rows"),
             (self.tokens, "ended tokens"),
             (self.replay_requests, "replay requests"),
             (self.stale_instances, "stale instances and listeners"),

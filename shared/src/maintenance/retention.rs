@@ -1,11 +1,11 @@
 //! What of the log has had its time. A partition in which everything has expired is dropped, which costs nothing;
 //! where a source is kept shorter than its neighbours, its events are deleted in small batches.
 
-use super::partition::{self, Partition, Step};
+use super::partition::{self, Dropped, Partition, Step};
 use super::report::Report;
-use super::{Error, Settings, statements};
+use super::{Error, Settings, backlog, history, statements};
 use crate::config::Retention;
-use crate::db::Session;
+use crate::db::{Failure, Session, failure_of};
 use std::time::Duration;
 use time::{OffsetDateTime, Time};
 
@@ -13,44 +13,58 @@ use time::{OffsetDateTime, Time};
 const BATCH: i64 = 1_000;
 const DAY: Duration = Duration::from_secs(86_400);
 
+/// A source with events in a partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holding {
+    pub source: String,
+    pub retention: Retention,
+    /// Push still needs some of them.
+    pub needed: bool,
+}
+
 /// What becomes of a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// All of it has expired.
-    Drop,
+    /// All of it has expired. Of these sources push has to give up first what it still needs.
+    Drop { give_up: Vec<String> },
     /// Of these sources the events before these times have expired; nothing where the list is empty.
     Keep(Vec<(String, OffsetDateTime)>),
 }
 
-/// Decides over the partition `[lower, upper)` that holds events of `sources`.
+/// Decides over the partition `[lower, upper)`.
 ///
 /// A source that is kept for a day or longer loses whole days, since its neighbours' partition usually goes soon
 /// anyway: events may outlive their retention by up to a day. One that is kept shorter is cut to the minute.
-/// An empty partition goes two days after its day, when maintenance no longer makes it.
+/// What push needs is kept up to the backlog limit. An empty partition goes two days after its day, when maintenance
+/// no longer makes it.
 pub fn fate_of(
     lower: OffsetDateTime,
     upper: OffsetDateTime,
-    sources: &[(String, Retention)],
+    holdings: &[Holding],
+    backlog_limit: Duration,
     now: OffsetDateTime,
 ) -> Fate {
-    if sources.is_empty() {
-        return if upper + 2 * DAY <= now { Fate::Drop } else { Fate::Keep(Vec::new()) };
+    if holdings.is_empty() {
+        let gone = upper + 2 * DAY <= now;
+        return if gone { Fate::Drop { give_up: Vec::new() } } else { Fate::Keep(Vec::new()) };
     }
-    let expired = |retention: Retention| match retention {
+    let expired = |one: &Holding| match one.retention {
         Retention::Forever => false,
-        Retention::For(kept) => upper + kept <= now,
+        Retention::For(kept) => {
+            upper + kept <= now && (!one.needed || upper + kept.max(backlog_limit) <= now)
+        }
     };
-    if sources.iter().all(|(_, retention)| expired(*retention)) {
-        return Fate::Drop;
+    if holdings.iter().all(expired) {
+        let needed = holdings.iter().filter(|one| one.needed);
+        return Fate::Drop { give_up: needed.map(|one| one.source.clone()).collect() };
     }
     let cut = |retention: Retention| match retention {
         Retention::Forever => None,
         Retention::For(kept) if kept < DAY => Some(now - kept),
         Retention::For(kept) => Some((now - kept).replace_time(Time::MIDNIGHT)),
     };
-    let cuts = sources.iter().filter_map(|(name, retention)| Some((name, cut(*retention)?)));
-    let cuts = cuts.filter(|(_, cut)| *cut > lower).map(|(name, cut)| (name.clone(), cut.min(upper)));
-    Fate::Keep(cuts.collect())
+    let cuts = holdings.iter().filter_map(|one| Some((one.source.clone(), cut(one.retention)?)));
+    Fate::Keep(cuts.filter(|(_, cut)| *cut > lower).map(|(name, cut)| (name, cut.min(upper))).collect())
 }
 
 /// Applies it to every partition, oldest first.
@@ -65,12 +79,18 @@ pub async fn apply(session: &Session, settings: &Settings, report: &mut Report) 
             remove(session, partition, report).await?;
             continue;
         }
-        let sources = sources_in(session, settings, &partition).await?;
-        match fate_of(partition.lower(), partition.upper(), &sources, now) {
-            Fate::Drop => remove(session, partition, report).await?,
+        let holdings = holdings(session, settings, &partition).await?;
+        match fate_of(partition.lower(), partition.upper(), &holdings, settings.backlog_limit, now) {
+            Fate::Drop { give_up } => {
+                for source in give_up {
+                    let all = (partition.lower(), partition.upper());
+                    report.expired_backlog += backlog::expire(session, &source, all.0, all.1).await?;
+                }
+                remove(session, partition, report).await?;
+            }
             Fate::Keep(cuts) => {
                 for (source, before) in cuts {
-                    report.events += delete(session, &partition, &source, before).await?;
+                    cut(session, settings, &partition, &source, before, now, report).await?;
                 }
             }
         }
@@ -78,54 +98,83 @@ pub async fn apply(session: &Session, settings: &Settings, report: &mut Report) 
     Ok(())
 }
 
-async fn sources_in(
+async fn holdings(
     session: &Session,
     settings: &Settings,
     partition: &Partition,
-) -> Result<Vec<(String, Retention)>, Error> {
+) -> Result<Vec<Holding>, Error> {
     let bounds = (partition.lower(), partition.upper());
-    let rows = session.rows(statements::SOURCES_OF_DAY, &[&bounds.0, &bounds.1]).await?;
-    let named = rows.iter().map(|row| row.get::<_, String>("source"));
-    Ok(named.map(|source| (source.clone(), settings.retention_of(&source))).collect())
+    let mut all = Vec::new();
+    for row in session.rows(statements::SOURCES_OF_DAY, &[&bounds.0, &bounds.1]).await? {
+        let source: String = row.get("source");
+        let retention = settings.retention_of(&source);
+        let needed = backlog::needs(session, &source, partition).await?;
+        all.push(Holding { source, retention, needed });
+    }
+    Ok(all)
 }
 
 async fn remove(session: &Session, partition: Partition, report: &mut Report) -> Result<(), Error> {
-    let mut step = Step::Done;
-    if partition.attached {
-        step = partition::detach(session, partition).await?;
+    if partition.attached && partition::detach(session, partition).await? == Step::Locked {
+        report.partitions_postponed.push(partition.day);
+        return Ok(());
     }
-    if step == Step::Done {
-        step = partition::drop_detached(session, partition).await?;
-    }
-    match step {
-        Step::Done => {
+    match partition::drop_detached(session, partition).await? {
+        Dropped::Yes => {
             log::info!(day:% = partition.day; "dropped a partition of the log: everything in it had expired");
             report.partitions_dropped.push(partition.day);
+            history::purge_day(session, &partition, None, report).await
         }
-        Step::Locked => report.partitions_postponed.push(partition.day),
+        Dropped::NeededAgain => {
+            log::info!(day:% = partition.day; "a replay needs a partition of the log that was to be dropped: it stays");
+            report.partitions_postponed.push(partition.day);
+            Ok(())
+        }
+        Dropped::Locked => {
+            report.partitions_postponed.push(partition.day);
+            Ok(())
+        }
     }
-    Ok(())
 }
 
-async fn delete(
+/// Deletes a source's events before a time, less what push needs and may still wait for.
+async fn cut(
     session: &Session,
+    settings: &Settings,
     partition: &Partition,
     source: &str,
     before: OffsetDateTime,
-) -> Result<u64, Error> {
+    now: OffsetDateTime,
+    report: &mut Report,
+) -> Result<(), Error> {
     let (lower, upper) = (partition.lower(), partition.upper());
-    let mut gone = 0;
-    loop {
-        let deleted = session.run(statements::DELETE_EXPIRED, &[&source, &lower, &before, &BATCH]).await?;
-        gone += deleted;
-        if deleted < BATCH as u64 {
-            break;
+    let patience_ends = before.min(now - settings.backlog_limit);
+    let done = async {
+        if patience_ends > lower {
+            report.expired_backlog += backlog::expire(session, source, lower, patience_ends).await?;
         }
+        loop {
+            let deleted = backlog::under_cursor_locks(session, source, async || {
+                session.run(statements::DELETE_EXPIRED, &[&source, &lower, &before, &BATCH]).await
+            })
+            .await?;
+            report.events += deleted;
+            if deleted < BATCH as u64 {
+                return Ok(());
+            }
+        }
+    };
+    match done.await {
+        Ok(()) => {}
+        // A claim holds the cursors: the next round deletes the rest.
+        Err(Error::Database(error)) if failure_of(&error) == Failure::Contended => return Ok(()),
+        Err(error) => return Err(error),
     }
     if before == upper {
         session.run(statements::FORGET_DAY, &[&source, &partition.day, &lower, &upper]).await?;
+        history::purge_day(session, partition, Some(source), report).await?;
     }
-    Ok(gone)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -136,9 +185,34 @@ mod tests {
     const NOW: OffsetDateTime = datetime!(2030-03-31 10:00 UTC);
 
     fn on(day: u8, sources: &[(&str, Retention)]) -> Fate {
-        let lower = datetime!(2030-03-01 00:00 UTC) + (day - 1) as u32 * DAY;
-        let sources: Vec<_> = sources.iter().map(|(name, r)| ((*name).to_owned(), *r)).collect();
-        fate_of(lower, lower + DAY, &sources, NOW)
+        let unneeded: Vec<_> = sources.iter().map(|(name, retention)| (*name, *retention, false)).collect();
+        judged(day, &unneeded)
+    }
+
+    fn judged(day: u8, sources: &[(&str, Retention, bool)]) -> Fate {
+        let lower = datetime!(2030-03-01 00:00 UTC) + u32::from(day - 1) * DAY;
+        let holdings: Vec<_> = sources
+            .iter()
+            .map(|(name, retention, needed)| Holding {
+                source: (*name).to_owned(),
+                retention: *retention,
+                needed: *needed,
+            })
+            .collect();
+        fate_of(lower, lower + DAY, &holdings, 14 * DAY, NOW)
+    }
+
+    const DROP: Fate = Fate::Drop { give_up: Vec::new() };
+
+    #[test]
+    fn what_push_needs_is_kept_up_to_the_backlog_limit_and_then_given_up() {
+        assert_eq!(
+            judged(20, &[("a", days(7), true)]),
+            Fate::Keep(vec![("a".into(), datetime!(2030-03-21 0:00 UTC))])
+        );
+        assert_eq!(judged(20, &[("a", days(7), false)]), DROP);
+        assert_eq!(judged(10, &[("a", days(7), true)]), Fate::Drop { give_up: vec!["a".into()] });
+        assert_eq!(judged(10, &[("a", days(30), true)]), Fate::Keep(vec![]), "a longer retention is kept");
     }
 
     fn days(n: u32) -> Retention {
@@ -147,9 +221,9 @@ mod tests {
 
     #[test]
     fn a_day_goes_when_its_last_event_has_expired() {
-        assert_eq!(on(23, &[("a", days(7))]), Fate::Drop);
+        assert_eq!(on(23, &[("a", days(7))]), DROP);
         assert_eq!(on(24, &[("a", days(7))]), Fate::Keep(vec![]));
-        assert_eq!(on(23, &[("a", days(7)), ("b", days(1))]), Fate::Drop);
+        assert_eq!(on(23, &[("a", days(7)), ("b", days(1))]), DROP);
     }
 
     #[test]
@@ -171,7 +245,7 @@ mod tests {
 
     #[test]
     fn an_empty_day_goes_once_nobody_makes_it_again() {
-        assert_eq!(on(28, &[]), Fate::Drop);
+        assert_eq!(on(28, &[]), DROP);
         assert_eq!(on(29, &[]), Fate::Keep(vec![]));
         assert_eq!(on(31, &[]), Fate::Keep(vec![]));
     }

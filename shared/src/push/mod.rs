@@ -13,6 +13,7 @@ pub mod destination;
 mod detail;
 pub mod error;
 pub mod event_replay;
+pub mod secrets;
 pub mod statements;
 pub mod subscriptions;
 mod work;

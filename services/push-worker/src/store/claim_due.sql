@@ -7,7 +7,7 @@
 with due as materialized (
     select d.id, d.due, a.place
     from unnest($2::text[], $3::int[]) with ordinality as a(subscription_id, most, place)
-    join subscription_room r on r.subscription_id = a.subscription_id
+    join subscription_room r on r.subscription_id = a.subscription_id and r.subscription_id = any($2::text[])
     cross join lateral (
         select d.id, coalesce(d.claim_expires_at, d.next_attempt_at) as due
         from deliveries d

@@ -10,7 +10,7 @@ with room as materialized (
     select a.subscription_id, a.place, r.source, r.cursor,
         greatest(0, least(a.most, r.room, 1000 - r.open, case when r.ordered then 1 - r.open end, $11))::int as room
     from unnest($2::text[], $3::int[]) with ordinality as a(subscription_id, most, place)
-    join subscription_room r on r.subscription_id = a.subscription_id
+    join subscription_room r on r.subscription_id = a.subscription_id and r.subscription_id = any($2::text[])
     where exists (select from claim_protocol where version <= $1)
 ),
 found as materialized (

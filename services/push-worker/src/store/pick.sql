@@ -39,26 +39,29 @@ wanting as materialized (
         and (c.probe_at is null or c.probe_at <= statement_timestamp())
         and (not $5 or c.proven)
         and (c.cursor < h.last_sequence or o.due <= statement_timestamp())
+),
+chosen as materialized (
+    select c.subscription_id, c.source, c.cursor, c.strikes, c.proven, c.failing_since is not null as failing,
+        c.last_served, w.has_due, c.cursor < w.last_sequence as has_more
+    from subscription_cursors c
+    join wanting w on w.subscription_id = c.subscription_id
+    where c.state = 'active'
+        and exists (select from claim_protocol where version <= $1)
+    order by c.last_served, c.subscription_id
+    limit $4
+    for no key update of c skip locked
 )
-select c.subscription_id, c.source, c.strikes, c.proven, c.failing_since is not null as failing,
-    s.url, s.signing, s.secret, s.previous_secret, s.ordered, s.on_failure,
-    coalesce(s.previous_secret_until > statement_timestamp(), false) as previous_holds,
-    s.preserve_method, s.forward_credentials, s.record_response, s.retry,
-    w.has_due,
-    case when c.cursor < w.last_sequence then coalesce(
+select c.subscription_id, c.source, c.strikes, c.proven, c.failing, s.url, s.signing, s.secret, s.previous_secret,
+    s.ordered, s.on_failure, coalesce(s.previous_secret_until > statement_timestamp(), false) as previous_holds,
+    s.preserve_method, s.forward_credentials, s.record_response, s.retry, c.has_due, c.has_more,
+    case when c.has_more then coalesce(
         (select d.day from event_days d
          where d.source = c.source and d.first_sequence <= c.cursor + 1
              and (d.last_sequence is null or d.last_sequence > c.cursor)
          order by d.first_sequence desc limit 1),
         (select d.day from event_days d
          where d.source = c.source and d.first_sequence > c.cursor
-         order by d.first_sequence limit 1)) end as day,
-    c.cursor < w.last_sequence as has_more
-from subscription_cursors c
+         order by d.first_sequence limit 1)) end as day
+from chosen c
 join push_subscriptions s on s.id = c.subscription_id
-join wanting w on w.subscription_id = c.subscription_id
-where c.state = 'active'
-    and exists (select from claim_protocol where version <= $1)
 order by c.last_served, c.subscription_id
-limit $4
-for no key update of c skip locked

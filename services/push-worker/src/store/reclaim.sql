@@ -5,7 +5,7 @@
 with lost as materialized (
     select d.id, d.losses, d.due
     from unnest($2::text[]) as a(subscription_id)
-    join subscription_room r on r.subscription_id = a.subscription_id
+    join subscription_room r on r.subscription_id = a.subscription_id and r.subscription_id = any($2::text[])
     cross join lateral (
         select d.id, d.lost_claims + d.claim_alone::int as losses, d.claim_expires_at as due
         from deliveries d

@@ -2,6 +2,7 @@
 
 mod claims;
 mod fencing;
+mod growth;
 mod ledger;
 mod maintenance;
 mod outcomes;

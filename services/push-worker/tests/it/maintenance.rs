@@ -1,13 +1,18 @@
 //! Maintenance of the log: partitions ahead, retention, one at a time.
 
+use crate::rig::{Rig, ask, final_failure, one, record, retryable, success, take};
 use hooks_push_worker::app;
+use hooks_push_worker::claim::claim;
 use hooks_push_worker::seams::Seams;
 use hooks_shared::Secret;
 use hooks_shared::config::{Config, Service, parse};
-use hooks_shared::db::{Session, Target};
+use hooks_shared::db::{Session, SessionOptions, Target, connect};
 use hooks_shared::maintenance::{self, Error, Outcome, Report, STATEMENTS, Settings};
+use hooks_shared::push::{deliveries, subscriptions};
 use hooks_shared::sealed::Keyring;
 use hooks_testkit::db::TestDb;
+use hooks_testkit::gate::Gate;
+use hooks_testkit::proxy::{At, Proxy};
 use hooks_testkit::until;
 use std::path::Path;
 use std::time::Duration;
@@ -20,6 +25,8 @@ sources:
   long: {verifier: github, retention: 60d}
   brief: {verifier: github, retention: 2h}
   kept: {verifier: github, retention: forever}
+  render: {verifier: github, retention: 7d}
+push: {backlog_limit: 20d, history: 30d}
 ";
 
 fn config() -> Config {
@@ -237,4 +244,97 @@ async fn the_worker_maintains_at_start_and_says_when_it_may_not() {
         trigger.stop();
         running.finished().await;
     }
+}
+
+#[tokio::test]
+async fn a_paused_subscription_keeps_its_backlog_up_to_the_limit_and_then_loses_it_aloud() {
+    let rig = Rig::new().await;
+    store(&rig.db, "render", "25 days", 2).await;
+    store(&rig.db, "render", "9 days", 3).await;
+    let id = rig.subscribe("one", "http://127.0.0.1:9/").await;
+    let operator = rig.operator().await;
+    subscriptions::pause(&operator, "tester", &id, None).await.expect("paused");
+    let report = run(&open(&rig.db).await).await;
+    assert_eq!(
+        count(&rig.db, "render").await,
+        3,
+        "9 days old is past retention, not past the limit: {report:?}"
+    );
+    assert_eq!(report.expired_backlog, 2);
+    assert_eq!(subscriptions::show(&operator, &id).await.expect("there").cursor, 2);
+    let told = rig.db.query_one("select event_type from events where source = 'hooks.system'", &[]).await;
+    assert_eq!(told.get::<_, String>(0), "backlog.expired");
+    subscriptions::resume(&operator, "tester", &id).await.expect("resumed");
+    assert_eq!(take(&rig.session().await, 10).await.len(), 3, "the rest is delivered");
+    let kept = run(&open(&rig.db).await).await;
+    assert_eq!((kept.events, count(&rig.db, "render").await), (0, 3), "open deliveries keep their events");
+}
+
+#[tokio::test]
+async fn an_open_delivery_past_the_limit_fails_as_expired() {
+    let rig = Rig::new().await;
+    store(&rig.db, "render", "25 days", 1).await;
+    let session = rig.session().await;
+    rig.subscribe("one", "http://127.0.0.1:9/").await;
+    let claimed = one(claim(&session, &ask(1)).await.expect("a claim"));
+    record(&session, retryable(&claimed)).await;
+    run(&open(&rig.db).await).await;
+    let rows = rig.db.query("select failure from deliveries", &[]).await;
+    assert!(rows.is_empty() || rows[0].get::<_, Option<String>>(0).as_deref() == Some("expired"));
+    assert_eq!((count(&rig.db, "render").await, take(&session, 1).await.len()), (0, 0));
+}
+
+#[tokio::test]
+async fn a_drop_that_races_a_replay_leaves_the_replay_its_event() {
+    let rig = Rig::new().await;
+    store(&rig.db, "render", "9 days", 1).await;
+    let session = rig.session().await;
+    rig.subscribe("one", "http://127.0.0.1:9/").await;
+    let claimed = one(claim(&session, &ask(1)).await.expect("a claim"));
+    record(&session, final_failure(&claimed)).await;
+    let url = rig.db.url_for("inspector");
+    let proxy = Proxy::to_database(&url).await;
+    let gate = Gate::closed();
+    proxy.hold_when(At::commit(), gate.clone());
+    let operator =
+        connect(&target(&proxy.url(&url)), &SessionOptions::service("test")).await.expect("a session");
+    let maintenance = async {
+        until(Duration::from_secs(20), "the replay to be about to commit", async || gate.waiting() == 1)
+            .await;
+        let report = run(&open(&rig.db).await).await;
+        assert_eq!(
+            (report.partitions_dropped.len(), report.partitions_postponed.len()),
+            (0, 1),
+            "{report:?}"
+        );
+        gate.open();
+    };
+    let (replayed, ()) = tokio::join!(deliveries::replay(&operator, "tester", &claimed.id), maintenance);
+    replayed.expect("the replay was first");
+    let report = run(&open(&rig.db).await).await;
+    assert_eq!(report.partitions_dropped, [], "{report:?}");
+    assert_eq!(count(&rig.db, "render").await, 1, "the event is back in the log");
+    let again = one(claim(&session, &ask(1)).await.expect("a claim"));
+    record(&session, success(&again)).await;
+    let report = run(&open(&rig.db).await).await;
+    assert_eq!((report.partitions_dropped.len(), count(&rig.db, "render").await), (1, 0), "now it may go");
+}
+
+#[tokio::test]
+async fn ended_deliveries_go_with_their_attempts_when_their_time_has_come() {
+    let rig = Rig::new().await;
+    let session = rig.session().await;
+    let claimed = rig.one_claimed(&session).await;
+    record(&session, success(&claimed)).await;
+    assert_eq!(run(&open(&rig.db).await).await.deliveries, 0);
+    rig.db
+        .execute(
+            "update deliveries set created_at = created_at - interval '31 days',
+                 completed_at = completed_at - interval '31 days'",
+            &[],
+        )
+        .await;
+    assert_eq!(run(&open(&rig.db).await).await.deliveries, 1);
+    let left: i64 = rig.db.query_one("select count(*) from attempts", &[]).await.get(0);
+    assert_eq!(left, 0);
 }

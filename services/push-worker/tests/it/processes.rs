@@ -224,7 +224,7 @@ async fn wk15_an_ordered_subscription_is_served_in_order_by_four_workers() {
         let sequence: u64 = request.header("X-Hooks-Sequence").and_then(|s| s.parse().ok()).unwrap_or(0);
         let attempt: u64 = request.header("X-Hooks-Attempt").and_then(|a| a.parse().ok()).unwrap_or(0);
         // Every third event fails once, one fails for good.
-        let fails = (sequence % 3 == 0 && attempt == 1) || sequence == 20;
+        let fails = (sequence.is_multiple_of(3) && attempt == 1) || sequence == 20;
         Script::status(if fails { 500 } else { 200 })
     });
     let mut new = NewSubscription::new("one", SOURCE, &receiver.url("/"));

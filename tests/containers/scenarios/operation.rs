@@ -1,0 +1,145 @@
+//! What operators do: put a proxy in front, back up and restore, upgrade.
+
+use crate::engine::{docker, try_docker};
+use crate::ledger;
+use crate::load;
+use crate::stack::Stack;
+use hooks_testkit::sse::Stream;
+use hooks_testkit::{http, until};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Behind each of the shipped proxies all paths are one host, and a stream's events come at once.
+pub async fn proxies_pass_streams_on_unbuffered() {
+    let [caddy, nginx] = std::array::from_fn(|_| hooks_testkit::port::free());
+    let stack =
+        Stack::new(&["proxy"]).set("CADDY_PORT", &caddy.to_string()).set("NGINX_PORT", &nginx.to_string());
+    stack.up(&["ingest", "subscribe", "inspector"]).await;
+    stack.compose(&["up", "-d", "--no-build", "caddy", "nginx"]).await;
+    let token = stack.token().await;
+    for (name, port) in [("caddy", caddy), ("nginx", nginx)] {
+        let proxy: SocketAddr = (Ipv4Addr::LOCALHOST, port).into();
+        let accepted = async || load::send_once(proxy, &format!("{name}-warm")).await / 100 == 2;
+        until(20 * SECOND, &format!("{name} to pass webhooks on"), accepted).await;
+        let mut stream = Stream::open(proxy, "/subscribe/demo?since=latest", &token).await;
+        // Longer than a buffer that is flushed by time would keep anything.
+        let mut slowest = Duration::ZERO;
+        for number in 0..5 {
+            let sent = Instant::now();
+            assert_eq!(load::send_once(proxy, &format!("{name}-{number}")).await, 202);
+            stream.next_message(5 * SECOND).await;
+            slowest = slowest.max(sent.elapsed());
+        }
+        println!("  {name}: at most {slowest:.1?} from the request to the stream's byte");
+        assert!(slowest < 2 * SECOND, "{name} holds events back");
+        for path in ["/metrics", "/readyz", "/healthz"] {
+            assert_eq!(http::get(proxy, path, &[("Connection", "close")]).await.status, 404, "{name} {path}");
+        }
+        let unknown = http::get(proxy, "/subscribe/nobody", &[("Connection", "close")]).await;
+        assert_eq!((unknown.status, unknown.text().trim()), (404, "unknown source"), "{name}");
+    }
+}
+
+/// A dump and a base backup, each restored into another server: numbers go on past everything that was given after
+/// the backup, and what was owed is delivered.
+pub async fn a_backup_restores_and_numbers_and_deliveries_continue() {
+    let stack = Stack::new(&["backup"]);
+    stack.up(&["ingest", "push-worker", "receiver"]).await;
+    ledger::push_to_receiver(&stack, "hook", 20).await;
+    load::send(stack.ingest(), "kept", 100, 8).await;
+    ledger::until_delivered(&stack, 100, 60 * SECOND).await;
+    ledger::receiver_answers(&stack, Duration::ZERO, 503).await;
+    load::send(stack.ingest(), "owed", 50, 8).await;
+    stack.until_psql(30 * SECOND, "select count(*) from deliveries", "150").await;
+    let postgres = stack.container("postgres").await;
+    let recipe = async |container: &str, words: &[&str]| {
+        let mut args = vec!["exec", "-u", "postgres", "-e", "PGUSER=hooks", container];
+        args.extend(words);
+        println!("  {}", docker(&args).await.lines().last().unwrap_or_default());
+    };
+    docker(&["exec", "-u", "root", &postgres, "chown", "postgres", "/backups"]).await;
+    recipe(&postgres, &["/recipes/backup.sh", "/backups/dump"]).await;
+    recipe(&postgres, &["/recipes/base-backup.sh", "/backups/base"]).await;
+    load::send(stack.ingest(), "lost", 30, 8).await;
+    stack.compose(&["stop", "ingest", "push-worker", "postgres"]).await;
+
+    let mut stack = stack;
+    for server in ["restored", "restored-base"] {
+        stack.compose(&["--profile", "restored", "up", "-d", "--no-build", "--wait", server]).await;
+        stack = stack.set("DATABASE_HOST", server).database_is(server);
+        if server == "restored" {
+            recipe(&stack.container(server).await, &["/recipes/restore.sh", "/backups/dump"]).await;
+        }
+        stack.hooksctl(&["migrate"]).await;
+        // Its code says that the services are stopped, which they are.
+        let _ = stack.try_hooksctl(&["doctor", "--after-restore"]).await;
+        ledger::receiver_answers(&stack, Duration::ZERO, 200).await;
+        stack.compose(&["up", "-d", "--no-build", "--no-deps", "--wait", "ingest", "push-worker"]).await;
+        let new = load::send(stack.ingest(), server, 20, 4).await;
+        ledger::holds_every_accepted(&stack, server, &new).await;
+        ledger::until_delivered(&stack, 170, 60 * SECOND).await;
+        let given_twice = format!(
+            "select count(*) from events where source = 'demo' and delivery_id like '{server}-%' and sequence <= 180"
+        );
+        assert_eq!(stack.psql(&given_twice).await, "0", "a number that was given before the restore");
+        stack.hooksctl(&["verify"]).await;
+        stack.compose(&["stop", "ingest", "push-worker"]).await;
+        ledger::receiver_answers(&stack, Duration::ZERO, 503).await;
+    }
+}
+
+/// The build before the newest migration, upgraded under load in the documented order: migrate, then each service.
+pub async fn an_upgrade_under_load_loses_nothing() {
+    let previous = "previous";
+    let images = try_docker(&["image", "inspect", &format!("hooks-ingest:{previous}")], &[]).await;
+    assert!(
+        images.is_ok(),
+        "the images of the build before the newest migration are missing; .ci/containers makes them"
+    );
+    let now = std::env::var("HOOKS_TAG").unwrap_or_else(|_| "ci".to_owned());
+    let stack = Stack::new(&["upgrade"]).set("HOOKS_TAG", previous).set("TOOLS_TAG", &now);
+    let services = ["ingest", "subscribe", "push-worker"];
+    stack.up(&["ingest", "subscribe", "push-worker", "receiver"]).await;
+    let old_schema: i32 = schema(&stack).await;
+    ledger::push_to_receiver(&stack, "hook", 20).await;
+    let running = load::Running::start(stack.ingest(), "upgrade", 8, Duration::from_millis(30));
+    tokio::time::sleep(3 * SECOND).await;
+
+    let stack = stack.set("HOOKS_TAG", &now);
+    stack.hooksctl(&["migrate"]).await;
+    let new_schema = schema(&stack).await;
+    println!("  from schema {old_schema} to {new_schema}");
+    assert!(new_schema > old_schema, "there is a migration between the two builds");
+    // The old build goes on beside the new schema.
+    tokio::time::sleep(3 * SECOND).await;
+    for service in services {
+        stack.until_healthy(service, 20 * SECOND).await;
+    }
+    for service in services {
+        stack.compose(&["up", "-d", "--no-build", "--no-deps", "--wait", service]).await;
+        tokio::time::sleep(2 * SECOND).await;
+    }
+    let outcome = running.finish().await;
+    println!(
+        "  {} accepted, answers {:?}, the longest wait {:.1?}",
+        outcome.accepted.len(),
+        outcome.answers,
+        outcome.longest
+    );
+    let errors: usize =
+        outcome.answers.iter().filter(|(status, _)| **status >= 500).map(|(_, count)| count).sum();
+    assert_eq!(errors, 0, "no 5xx: ingest finishes what it has begun, and is away only while it is replaced");
+    assert!(outcome.longest < 20 * SECOND, "one restart, not more");
+    ledger::holds_every_accepted(&stack, "upgrade", &outcome).await;
+    ledger::is_gapless(&stack).await;
+    let total: usize =
+        stack.psql("select count(*) from events where source = 'demo'").await.parse().expect("a number");
+    ledger::until_delivered(&stack, total, 60 * SECOND).await;
+    ledger::push_balances(&stack, total, 0).await;
+}
+
+async fn schema(stack: &Stack) -> i32 {
+    stack.psql("select max(version) from schema_versions").await.parse().expect("a number")
+}
