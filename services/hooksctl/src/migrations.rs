@@ -10,6 +10,7 @@ pub const MIGRATIONS: &[(&str, &str)] = &[
     ("0001_create_log", include_str!("../../../migrations/0001_create_log.sql")),
     ("0002_create_push", include_str!("../../../migrations/0002_create_push.sql")),
     ("0003_create_people", include_str!("../../../migrations/0003_create_people.sql")),
+    ("0004_keep_rejected", include_str!("../../../migrations/0004_keep_rejected.sql")),
 ];
 const GRANTS: &str = include_str!("../../../migrations/grants.sql");
 

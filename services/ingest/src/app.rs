@@ -1,5 +1,6 @@
 //! Puts the service together and takes it apart again.
 
+use crate::behind::Behind;
 use crate::budget::Budget;
 use crate::head::TappedStream;
 use crate::lane::{LaneSettings, Lanes};
@@ -45,6 +46,7 @@ pub struct Running {
     pub admin_address: SocketAddr,
     readiness: Readiness,
     sources: Current,
+    behind: Behind,
     pool: db::Pool,
     server: ServerHandle,
     admin: ServerHandle,
@@ -81,7 +83,9 @@ pub async fn build(
     };
     let (lanes, lane_tasks) = Lanes::start(&settings, &notifier, &metrics.lanes);
     let sources = Current::new(sources);
+    let behind = Behind::start(&target, &config, &sources, &seams.clock, &stopping)?;
     let ingest = Ingest {
+        behind: behind.clone(),
         sources: sources.clone(),
         lanes,
         budget: Budget::new(config.ingest.byte_budget),
@@ -104,6 +108,7 @@ pub async fn build(
         admin_address,
         readiness,
         sources,
+        behind,
         pool,
         server: server_handle,
         admin: admin_handle,
@@ -170,6 +175,7 @@ impl Running {
                     log::warn!("{warning}");
                 }
                 self.sources.replace(sources);
+                self.behind.reload(config);
                 match ready::ensure_heads(&self.pool, &self.sources).await {
                     Ok(()) => {
                         log::info!(sources = self.sources.all().names().len(); "configuration read again")

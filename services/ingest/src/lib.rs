@@ -2,14 +2,19 @@
 //! The contract is in README.md beside this crate.
 
 pub mod app;
+mod behind;
 mod body;
 pub mod budget;
+mod captured;
 mod error;
 mod event;
+mod fetch;
+mod handshakes;
 mod head;
 mod lane;
 mod metrics;
 mod ready;
+mod rejected;
 mod remote;
 mod routes;
 mod sources;

@@ -1,5 +1,6 @@
 //! `/ingest/{source}`: from a request to its answer, in the order that README.md promises.
 
+use crate::behind::Behind;
 use crate::body;
 use crate::budget::{Budget, Hold};
 use crate::error::Answer;
@@ -7,6 +8,7 @@ use crate::event::{NewEvent, window_seconds};
 use crate::head::{Parsed, TapHandle, capture};
 use crate::lane::{Lanes, Outcome};
 use crate::metrics::Metrics;
+use crate::rejected::LOOKED_AT;
 use crate::remote;
 use crate::sources::{Current, ReadySource};
 use actix_web::http::StatusCode;
@@ -17,7 +19,7 @@ use hooks_shared::clock::Clock;
 use hooks_shared::config::DedupeWindow;
 use hooks_shared::event::{Header, encode_headers};
 use hooks_shared::ids;
-use hooks_shared::verify::{Ack, ChallengeAnswer, Request, Verdict, Verified};
+use hooks_shared::verify::{Ack, ChallengeAnswer, Parts, Request, Verdict, Verified};
 use ipnet::IpNet;
 use sha2::{Digest, Sha256};
 use std::net::IpAddr;
@@ -27,6 +29,7 @@ use time::OffsetDateTime;
 /// What every request needs; one per worker thread, cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Ingest {
+    pub behind: Behind,
     pub sources: Current,
     pub lanes: Lanes,
     pub budget: Budget,
@@ -112,6 +115,7 @@ impl Ingest {
         let declared = content_length(request);
         let (body, hold) = body::read(&mut payload, declared, source.body_limit, &self.budget).await?;
         let judged = self.verify(source, self.incoming(request, body)).await?;
+        self.beside(source, &judged).await?;
         match &judged.verdict {
             Verdict::Challenge(answer) => Ok(self.answer_challenge(source, answer)),
             _ if !source.methods.contains(&judged.incoming.method) => {
@@ -145,8 +149,23 @@ impl Ingest {
         }
     }
 
+    /// What a verdict asks for besides its answer.
+    async fn beside(&self, source: &Arc<ReadySource>, judged: &Judged) -> Result<(), Answer> {
+        match &judged.verdict {
+            Verdict::Challenge(answer) => self.behind.settle(source, answer).await,
+            Verdict::Refused(refusal) if source.methods.contains(&judged.incoming.method) => {
+                let request = || judged.incoming.parts();
+                let length = judged.incoming.body.len();
+                self.behind.refused(source, refusal, request, length, self.clock.now());
+                Ok(())
+            }
+            Verdict::Refused(_) | Verdict::Ok(_) => Ok(()),
+        }
+    }
+
     async fn verify(&self, source: &Arc<ReadySource>, incoming: Incoming) -> Result<Judged, Answer> {
         let now = self.clock.now();
+        self.behind.fetch_key(source, &incoming.request(), now).await;
         if incoming.body.len() <= VERIFY_INLINE {
             return Ok(judge(source, incoming, now));
         }
@@ -236,6 +255,17 @@ impl Ingest {
 }
 
 impl Incoming {
+    /// A copy for the record; of a body as much as is looked at.
+    fn parts(&self) -> Parts {
+        Parts {
+            method: self.method.clone(),
+            target: self.target.clone(),
+            headers: self.headers.clone(),
+            body: self.body[..self.body.len().min(LOOKED_AT)].to_vec(),
+            remote_addr: self.remote_addr,
+        }
+    }
+
     fn request(&self) -> Request<'_> {
         Request {
             method: &self.method,

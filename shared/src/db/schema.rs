@@ -3,7 +3,7 @@
 use super::session::{Session, Sql};
 
 /// The newest migration this build was made for.
-pub const SCHEMA_VERSION: i32 = 3;
+pub const SCHEMA_VERSION: i32 = 4;
 
 /// The claim protocol this build speaks (law L12, services/push-worker/README.md).
 pub const PROTOCOL_VERSION: i32 = 1;

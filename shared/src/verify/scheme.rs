@@ -42,6 +42,10 @@ pub(super) trait Check: fmt::Debug + Send + Sync {
     fn answer(&self, _view: &View<'_>) -> Option<Verdict> {
         None
     }
+    /// The kind of the scheme's own handshake.
+    fn handshake(&self) -> Option<&'static str> {
+        None
+    }
     /// A key to be fetched before this request can be checked.
     fn wants(&self, _view: &View<'_>) -> Option<Wanted> {
         None
@@ -270,7 +274,7 @@ impl Scheme {
         SchemeFacts {
             id: if self.id_join.is_empty() { &self.id } else { &self.id_join },
             limits: self.limits,
-            challenges: self.challenges.iter().map(Challenge::kind).collect(),
+            challenges: self.challenges.iter().map(Challenge::kind).chain(self.check.handshake()).collect(),
         }
     }
 }

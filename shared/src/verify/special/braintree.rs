@@ -72,6 +72,10 @@ impl Check for Braintree {
         format!("form field {SIGNATURE}")
     }
 
+    fn handshake(&self) -> Option<&'static str> {
+        Some("hmac")
+    }
+
     fn challenge(&self, view: &View<'_>) -> Option<Verdict> {
         if view.request.method != "GET" {
             return None;

@@ -122,6 +122,10 @@ impl Check for Sns {
         Ok(Some(time))
     }
 
+    fn handshake(&self) -> Option<&'static str> {
+        Some("subscription")
+    }
+
     fn answer(&self, view: &View<'_>) -> Option<Verdict> {
         let message = Message::of(view).filter(|message| message.kind == "SubscriptionConfirmation")?;
         let confirm = message.text("SubscribeURL").and_then(|url| Issuer::Sns.own_url(url));

@@ -7,4 +7,5 @@ mod mutation;
 mod presets;
 mod properties;
 mod signing;
+mod table;
 mod vectors;

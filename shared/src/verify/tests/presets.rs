@@ -87,6 +87,18 @@ pub(super) fn settings(verifier: Value) -> Settings {
     settings
 }
 
+/// Settings under which a preset compiles, whatever else it needs.
+pub(super) fn settings_of(name: &str) -> Settings {
+    let preset = preset(name).unwrap();
+    let mut settings = settings(json!({"preset": name}));
+    match preset.verifier["type"].as_str() {
+        Some("braintree") => settings.verifier["public_key"] = json!("pub"),
+        Some("basic") => settings.secrets = vec![Secret::from("user:password-long-enough")],
+        _ => {}
+    }
+    settings
+}
+
 /// One of these fits any scheme: 64 hex digits, base64 after a prefix, a public key, a JWK, a pair.
 const SECRETS: [&str; 6] = [
     "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
@@ -154,13 +166,7 @@ fn every_preset_answers_limits_and_reads_what_is_written_down() {
 fn every_preset_is_acknowledged_as_written_down() {
     for preset in presets() {
         let name = preset.alias_of.unwrap_or(preset.name);
-        let mut settings = settings(json!({"preset": preset.name}));
-        if name == "braintree" {
-            settings.verifier["public_key"] = json!("pub");
-        }
-        if preset.verifier["type"] == "basic" {
-            settings.secrets = vec![Secret::from("user:password-long-enough")];
-        }
+        let settings = settings_of(preset.name);
         let verifier = Verifier::compile(&settings).unwrap().verifier;
         assert_eq!(verifier.ack().status, EXPECTED.answers[name].ack.0, "{}", preset.name);
         assert_eq!(verifier.preset(), Some(preset.name));

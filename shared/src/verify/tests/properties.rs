@@ -1,7 +1,7 @@
 //! What must hold for any request: nothing panics, what is signed verifies, and nothing verifies
 //! with one bit of it changed.
 
-use super::presets::settings;
+use super::presets::settings_of;
 use super::signing::{secret_for, settings_for, signable};
 use crate::Secret;
 use crate::verify::doctor::{Case, examine};
@@ -18,16 +18,7 @@ const URL: &str = "https://relay.example/ingest/test?x=1";
 
 /// A compiled verifier of every preset.
 static ALL: LazyLock<Vec<(&'static str, Verifier)>> = LazyLock::new(|| {
-    let compile = |name: &'static str| {
-        let mut settings = settings(json!({"preset": name}));
-        if name == "braintree" {
-            settings.verifier["public_key"] = json!("pub");
-        }
-        if preset(name).unwrap().verifier["type"] == "basic" {
-            settings.secrets = vec![Secret::from("user:password")];
-        }
-        (name, Verifier::compile(&settings).unwrap().verifier)
-    };
+    let compile = |name: &'static str| (name, Verifier::compile(&settings_of(name)).unwrap().verifier);
     presets().filter(|preset| preset.alias_of.is_none()).map(|preset| compile(preset.name)).collect()
 });
 
