@@ -4,6 +4,8 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use hooks_testkit::db::TestDb;
+use hooks_testkit::pg::Cluster;
 use hooks_testkit::process::{Launch, Output, Service, Signal, binary};
 use hooks_testkit::until;
 use tempfile::TempDir;
@@ -207,6 +209,20 @@ async fn no_postgresql_a_taken_port_and_a_faulty_configuration_are_told_before_a
     assert_eq!(output.code(), 1, "{output:?}");
     assert!(output.stderr.contains("sources.a"), "{}", output.stderr);
     assert!(!output.stderr.contains("started (process"), "{}", output.stderr);
+}
+
+#[tokio::test]
+async fn a_database_that_is_there_is_used_and_left_running() {
+    let project = Project::new();
+    let db = TestDb::empty_on(&Cluster::shared().await).await;
+    let dev = project.launch(&["dev", "--ports", "0"]).env("HOOKS_DATABASE_URL", db.url()).start();
+    dev.wait_log(RUNNING, START).await;
+    project.run(&["send", "demo"]).await.expect_success();
+    let row = db.query_one("select count(*) from events where source = 'demo'", &[]).await;
+    assert_eq!(row.get::<_, i64>(0), 1);
+    assert!(!project.0.path().join(".hooks/pg").exists());
+    stop(dev).await;
+    db.query_one("select count(*) from events", &[]).await;
 }
 
 #[tokio::test]
