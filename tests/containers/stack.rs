@@ -18,7 +18,6 @@ pub struct Stack {
     env: Vec<(String, String)>,
     ingest: u16,
     subscribe: u16,
-    inspector: u16,
     receiver: u16,
     /// The service whose database `psql` asks.
     database: &'static str,
@@ -50,7 +49,6 @@ impl Stack {
             env: env.map(|(name, value)| (name.to_owned(), value)).to_vec(),
             ingest,
             subscribe,
-            inspector,
             receiver,
             database: "postgres",
         }
@@ -163,10 +161,6 @@ impl Stack {
 
     pub fn subscribe(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.subscribe).into()
-    }
-
-    pub fn inspector(&self) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, self.inspector).into()
     }
 
     /// The receiver, from outside; push-workers know it as `receiver:8090`.
