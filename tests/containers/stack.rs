@@ -67,6 +67,11 @@ impl Stack {
         self
     }
 
+    /// The tree whose compose file this is.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     fn words<'a>(&'a self, args: &[&'a str]) -> Vec<&'a str> {
         let mut words = vec!["compose", "--progress", "quiet", "-p", &self.project];
         words.extend(["--project-directory", self.root.to_str().expect("a path in UTF-8")]);
