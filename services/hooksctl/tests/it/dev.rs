@@ -100,6 +100,7 @@ async fn an_empty_folder_becomes_a_running_relay_and_stops_cleanly() {
     let tail = project.run(&["tail", "demo", "-n", "1"]).await.expect_success();
     assert!(tail.stdout.contains("demo seq=1"), "{}", tail.stdout);
     project.run(&["verify"]).await.expect_success();
+    tokens_through_the_inspector(&project).await;
 
     let second = project.run(&["dev", "--ports", "0"]).await;
     assert_eq!(second.code(), 4, "{second:?}");
@@ -117,6 +118,23 @@ async fn an_empty_folder_becomes_a_running_relay_and_stops_cleanly() {
     let list = project.run(&["events", "list", "demo", "--json"]).await.expect_success();
     assert_eq!(list.stdout.lines().count(), 1);
     stop(dev).await;
+}
+
+/// Without HOOKS_DATABASE_URL tokens are made by the inspector, as whom `.hooks/tokens` says.
+async fn tokens_through_the_inspector(project: &Project) {
+    let made = ["token", "create", "--scope", "demo", "--name", "guest", "--expires-in", "1h", "--json"];
+    let made = project.run(&made).await.expect_success();
+    let made: serde_json::Value = serde_json::from_str(made.stdout.trim()).expect("JSON");
+    assert!(made["plaintext"].as_str().is_some_and(|token| token.starts_with("hk_")), "{made}");
+    let id = made["id"].as_str().expect("an id").to_owned();
+    let list = project.run(&["token", "list"]).await.expect_success();
+    let guest = list.stdout.lines().find(|line| line.contains("guest")).expect("in the list").to_owned();
+    assert!(guest.contains(&id) && guest.contains("ends 20"), "{guest}");
+    project.run(&["token", "revoke", &id]).await.expect_success();
+    let list = project.run(&["token", "list"]).await.expect_success();
+    assert!(!list.stdout.contains("guest"), "{}", list.stdout);
+    let sources = project.run(&["sources", "list", "--json"]).await.expect_success();
+    assert!(sources.stdout.contains("\"demo\""), "{}", sources.stdout);
 }
 
 #[tokio::test]
