@@ -92,6 +92,13 @@ alter table audit
     add column address inet,
     add column request_id text,
     add column outcome text not null default 'done' check (outcome in ('done', 'refused'));
+-- The push actions write their rows without knowing of requests: the session says who and from where.
+alter table audit
+    alter column person_id set default nullif(current_setting('hooks.person_id', true), '')::uuid,
+    alter column token_id set default nullif(current_setting('hooks.token_id', true), '')::uuid,
+    alter column session_id set default nullif(current_setting('hooks.session_id', true), '')::uuid,
+    alter column address set default nullif(current_setting('hooks.address', true), '')::inet,
+    alter column request_id set default nullif(current_setting('hooks.request_id', true), '');
 create index audit_by_person on audit (person_id, id desc) where person_id is not null;
 create index audit_by_action on audit (action, id desc);
 
@@ -215,6 +222,9 @@ begin
     return best;
 end
 $$;
+
+-- What went wrong is looked at more often than all of history.
+create index deliveries_failed on deliveries (id) where state = 'failed';
 
 -- One number a minute and series, for plots.
 create table samples (

@@ -2,6 +2,7 @@
 
 use crate::db::{Pool, Sql};
 use crate::shutdown::Shutdown;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -21,12 +22,22 @@ pub struct Instance {
     pub id: Uuid,
     pub service: &'static str,
     pub version: &'static str,
-    pub config_hash: String,
+    config_hash: Arc<Mutex<String>>,
 }
 
 impl Instance {
     pub fn new(service: &'static str, version: &'static str, config_hash: String) -> Self {
-        Self { id: Uuid::new_v4(), service, version, config_hash }
+        Self { id: Uuid::new_v4(), service, version, config_hash: Arc::new(Mutex::new(config_hash)) }
+    }
+
+    /// The hash of the configuration in force.
+    pub fn config_hash(&self) -> String {
+        self.config_hash.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Another configuration is in force; the row says so with its next round.
+    pub fn reconfigured(&self, config_hash: &str) {
+        config_hash.clone_into(&mut self.config_hash.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Keeps the row fresh until shutdown, then removes it. Failures wait for the next round: the row is
@@ -40,7 +51,7 @@ impl Instance {
                         let said = async {
                             let session = pool.get().await.map_err(|error| error.to_string())?;
                             session
-                                .run(SAY, &[&self.id, &self.service, &self.version, &self.config_hash])
+                                .run(SAY, &[&self.id, &self.service, &self.version, &self.config_hash()])
                                 .await
                                 .map_err(|error| error.to_string())
                         };

@@ -51,18 +51,16 @@ pub async fn push_to_receiver(stack: &Stack, path: &str, max_in_flight: u32) {
 #[derive(Debug, Clone)]
 pub struct Received {
     pub event: String,
-    pub attempt: String,
-    pub sequence: i64,
+    pub traceparent: String,
 }
 
 /// What the receiver has got so far.
 pub async fn received(stack: &Stack) -> Vec<Received> {
     let answer = http::get(stack.receiver(), "/ledger", &[]).await;
-    let text = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
     let read = |line: &str| {
         let entry: Value = serde_json::from_str(line).expect("a line of the receiver's ledger");
-        let sequence = text(&entry, "sequence").parse().unwrap_or_default();
-        Received { event: text(&entry, "event"), attempt: text(&entry, "attempt"), sequence }
+        let text = |key: &str| entry[key].as_str().unwrap_or_default().to_owned();
+        Received { event: text("event"), traceparent: text("traceparent") }
     };
     answer.text().lines().map(read).collect()
 }

@@ -39,10 +39,16 @@ impl Outcome {
 
 /// One request and its answer's status; 0 without an answer.
 pub async fn send_once(ingest: SocketAddr, id: &str) -> u16 {
+    send_with(ingest, id, &[]).await
+}
+
+/// The same with more headers.
+pub async fn send_with(ingest: SocketAddr, id: &str, more: &[(&str, &str)]) -> u16 {
     let body = format!("{{\"type\":\"load\",\"id\":\"{id}\"}}");
     let headers = sign::standard_webhooks(SECRET, id, sign::now(), body.as_bytes());
     let mut headers = sign::borrowed(&headers);
     headers.push(("Connection", "close"));
+    headers.extend(more);
     let bytes = http::request("POST", "/ingest/demo", &headers, body.as_bytes());
     let answer = async {
         let mut connection = http::RawConnection::try_connect(ingest).await.ok()?;

@@ -18,7 +18,6 @@ pub struct Stack {
     env: Vec<(String, String)>,
     ingest: u16,
     subscribe: u16,
-    inspector: u16,
     receiver: u16,
     /// The service whose database `psql` asks.
     database: &'static str,
@@ -50,7 +49,6 @@ impl Stack {
             env: env.map(|(name, value)| (name.to_owned(), value)).to_vec(),
             ingest,
             subscribe,
-            inspector,
             receiver,
             database: "postgres",
         }
@@ -67,6 +65,11 @@ impl Stack {
     pub fn database_is(mut self, service: &'static str) -> Self {
         self.database = service;
         self
+    }
+
+    /// The tree whose compose file this is.
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
     fn words<'a>(&'a self, args: &[&'a str]) -> Vec<&'a str> {
@@ -163,10 +166,6 @@ impl Stack {
 
     pub fn subscribe(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.subscribe).into()
-    }
-
-    pub fn inspector(&self) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, self.inspector).into()
     }
 
     /// The receiver, from outside; push-workers know it as `receiver:8090`.

@@ -2,15 +2,15 @@
 
 use crate::behind::Behind;
 use crate::budget::Budget;
-use crate::head::TappedStream;
+use crate::head::{self, TappedStream};
 use crate::lane::{LaneSettings, Lanes};
 use crate::metrics::Metrics;
 use crate::ready;
 use crate::routes::{self, Ingest};
 use crate::sources::{Current, Sources};
-use actix_http::HttpService;
+use actix_http::{ConnectionType, HttpService};
 use actix_service::{ServiceFactoryExt, fn_service, map_config};
-use actix_web::dev::{AppConfig, Server, ServerHandle};
+use actix_web::dev::{AppConfig, Server, ServerHandle, Service as _};
 use actix_web::rt::net::TcpStream;
 use actix_web::{App, web};
 use hooks_shared::admin::{self, Readiness};
@@ -51,8 +51,17 @@ pub struct Running {
     server: ServerHandle,
     admin: ServerHandle,
     lanes: Vec<tokio::task::JoinHandle<()>>,
+    draining: ShutdownTrigger,
     background: ShutdownTrigger,
+    instance: Instance,
     serving: tokio::task::JoinHandle<std::io::Result<()>>,
+}
+
+/// Everything that [`build`] would refuse in a configuration.
+pub fn check(config: &Config) -> Result<(), String> {
+    Sources::compile(config).map_err(|faults| faults.join("\n"))?;
+    Target::parse(&config.database_url).map_err(|error| format!("database_url: {error}"))?;
+    Ok(())
 }
 
 /// Opens the ports and starts everything. The database may be down: the service then waits for it, says so in
@@ -95,8 +104,10 @@ pub async fn build(
     };
 
     let pool = db::pool(&target, SessionOptions::service(NAME), 2, Duration::from_secs(3));
-    start_background(&pool, &sources, &readiness, &stopping, config.hash);
-    let server = serve(listener, ingest).map_err(|error| format!("--listen {address}: {error}"))?;
+    let instance = Instance::new("ingest", env!("CARGO_PKG_VERSION"), config.hash);
+    start_background(&pool, &sources, &readiness, &stopping, &instance);
+    let (draining, drained) = shutdown::manual();
+    let server = serve(listener, ingest, drained).map_err(|error| format!("--listen {address}: {error}"))?;
     let admin = admin::serve(admin_listener, readiness.clone(), registry)
         .map_err(|error| format!("--admin-listen {admin_address}: {error}"))?;
     let (server_handle, admin_handle) = (server.handle(), admin.handle());
@@ -113,7 +124,9 @@ pub async fn build(
         server: server_handle,
         admin: admin_handle,
         lanes: lane_tasks,
+        draining,
         background,
+        instance,
         serving,
     })
 }
@@ -123,33 +136,52 @@ fn start_background(
     sources: &Current,
     readiness: &Readiness,
     stopping: &Shutdown,
-    config_hash: String,
+    instance: &Instance,
 ) {
     db::watch_database(pool.clone(), readiness.clone(), stopping.clone());
     tokio::spawn(ready::watch(pool.clone(), sources.clone(), readiness.clone(), stopping.clone()));
-    Instance::new("ingest", env!("CARGO_PKG_VERSION"), config_hash)
-        .keep_alive(pool.clone(), stopping.clone());
+    instance.clone().keep_alive(pool.clone(), stopping.clone());
 }
 
 /// The HTTP server. Not `HttpServer`, which has no place for a stream that shows its bytes to the tap.
-fn serve(listener: std::net::TcpListener, ingest: Ingest) -> std::io::Result<Server> {
+fn serve(listener: std::net::TcpListener, ingest: Ingest, draining: Shutdown) -> std::io::Result<Server> {
     let data = web::Data::new(ingest);
     let server = actix_server::Server::build()
         .disable_signals()
         .shutdown_timeout(DRAIN_SECONDS)
         .listen("ingest", listener, move || {
             let data = data.clone();
+            let (stopping, draining) = (draining.clone(), draining.clone());
             let app = move || {
+                let stopping = stopping.clone();
                 App::new()
                     .app_data(data.clone())
+                    // For every request, wherever it goes: the next head belongs to the next request.
+                    .wrap_fn(move |request, service| {
+                        let handling = head::claim(request.request());
+                        let upgrade = request.head().upgrade();
+                        let (answering, stopping) = (service.call(request), stopping.clone());
+                        async move {
+                            let mut response = answering.await?;
+                            // An upgrade that is not taken up ends the connection in actix: say so.
+                            if upgrade || stopping.is_stopping() {
+                                response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
+                            }
+                            drop(handling);
+                            Ok(response)
+                        }
+                    })
                     .route("/healthz", web::get().to(admin::healthz))
                     .route("/ingest/{source}", web::route().to(routes::ingest))
                     .route("/ingest/{source}/{rest:.*}", web::route().to(routes::ingest))
             };
-            fn_service(|stream: TcpStream| async move {
-                let peer = stream.peer_addr().ok();
-                let _ = stream.set_nodelay(true);
-                Ok::<_, actix_http::error::DispatchError>((TappedStream::new(stream), peer))
+            fn_service(move |stream: TcpStream| {
+                let draining = draining.clone();
+                async move {
+                    let peer = stream.peer_addr().ok();
+                    let _ = stream.set_nodelay(true);
+                    Ok::<_, actix_http::error::DispatchError>((TappedStream::new(stream, draining), peer))
+                }
             })
             .and_then(
                 HttpService::build()
@@ -176,6 +208,7 @@ impl Running {
                 }
                 self.sources.replace(sources);
                 self.behind.reload(config);
+                self.instance.reconfigured(&config.hash);
                 match ready::ensure_heads(&self.pool, &self.sources).await {
                     Ok(()) => {
                         log::info!(sources = self.sources.all().names().len(); "configuration read again")
@@ -190,7 +223,9 @@ impl Running {
     /// Not ready, no new connections, requests under way answered, lanes emptied, then gone.
     pub async fn stop(self) {
         self.readiness.fail("stopping", "the service is stopping");
-        self.server.stop(true).await;
+        let stopped = self.server.stop(true);
+        self.draining.stop();
+        stopped.await;
         let _ = self.serving.await;
         // The server held the last clones of the lanes: they end when their queues are empty.
         for lane in self.lanes {

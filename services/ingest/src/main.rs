@@ -29,6 +29,10 @@ async fn main() -> ExitCode {
 }
 
 async fn run(args: ServiceArgs) -> Result<(), String> {
+    if args.check_config {
+        let config = config::load(&args.config, Service::Ingest).map_err(|error| error.to_string())?;
+        app::check(&config)?;
+    }
     let Some(config) = begin(Service::Ingest, &args)? else { return Ok(()) };
     let stopping = shutdown::on_signals().map_err(|error| format!("signals: {error}"))?;
     let mut hangup = signal(SignalKind::hangup()).map_err(|error| format!("signals: {error}"))?;

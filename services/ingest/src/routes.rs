@@ -5,7 +5,7 @@ use crate::body;
 use crate::budget::{Budget, Hold};
 use crate::error::Answer;
 use crate::event::{NewEvent, window_seconds};
-use crate::head::{Parsed, TapHandle, capture};
+use crate::head::{Parsed, TapHandle, capture, claimed};
 use crate::lane::{Lanes, Outcome};
 use crate::metrics::Metrics;
 use crate::rejected::LOOKED_AT;
@@ -70,9 +70,8 @@ fn judge(source: &ReadySource, incoming: Incoming, now: OffsetDateTime) -> Judge
 /// Handles a request of any method.
 pub async fn ingest(request: HttpRequest, payload: Payload, ingest: Data<Ingest>) -> HttpResponse {
     let name = request.match_info().get("source").unwrap_or_default().to_owned();
-    // Taken for every request, also one that is refused: the next head belongs to the next request.
     let tap = request.conn_data::<TapHandle>().cloned();
-    let raw = tap.as_ref().and_then(TapHandle::take);
+    let raw = claimed(&request);
     let id = request_id(&request, &ingest.clock);
     let mut response = match ingest.sources.get(&name) {
         None => ingest.refuse("", &Answer::UnknownSource),
@@ -117,7 +116,10 @@ impl Ingest {
         let judged = self.verify(source, self.incoming(request, body)).await?;
         self.beside(source, &judged).await?;
         match &judged.verdict {
-            Verdict::Challenge(answer) => Ok(self.answer_challenge(source, answer)),
+            Verdict::Challenge(answer) => {
+                drop(hold);
+                Ok(self.answer_challenge(source, answer))
+            }
             _ if !source.methods.contains(&judged.incoming.method) => {
                 Err(Answer::MethodNotAllowed { allow: source.methods.join(", ") })
             }

@@ -169,6 +169,8 @@ pub fn table() -> &'static [Route] {
         table.extend(accounts());
         table.extend(tokens());
         table.extend(people());
+        table.extend(log());
+        table.extend(push());
         table.extend(pages::routes());
         table
     })
@@ -306,5 +308,100 @@ fn people() -> Vec<Route> {
             .query(audit::EXPORT_QUERY)
             .media("text/csv"),
         route!(Get "/api/openapi.json" Public openapi::document).about("This description"),
+    ]
+}
+
+fn log() -> Vec<Route> {
+    use api::{events, overview, sources};
+    vec![
+        route!(Get "/api/events" Reader events::list)
+            .about("Events, newest first, filtered and searched")
+            .query(events::QUERY)
+            .gives::<events::EventList>(200),
+        route!(Get "/api/events/live" Reader events::live)
+            .about("New events as they come")
+            .query(&[("source", "Only of this source")])
+            .media("text/event-stream"),
+        route!(Get "/api/events/{source}/{sequence}" Reader events::show)
+            .about("One event")
+            .gives::<events::EventDetail>(200),
+        route!(Get "/api/events/{source}/{sequence}/body" Reader events::body)
+            .about("The body's bytes")
+            .media("application/octet-stream"),
+        route!(Post "/api/events/{source}/{sequence}/replay" Reader events::replay)
+            .about("Send an event again")
+            .takes::<events::Replay>()
+            .gives::<events::ReplayDone>(200),
+        route!(Get "/api/sources" Reader sources::list).about("Sources").gives::<sources::SourceList>(200),
+        route!(Get "/api/sources/{name}" Reader sources::show)
+            .about("One source")
+            .gives::<sources::SourceDetail>(200),
+        route!(Get "/api/listeners" Reader sources::listeners)
+            .about("Who listens now")
+            .query(&[("source", "Only of this source")])
+            .gives::<sources::ListenerList>(200),
+        route!(Get "/api/overview" Reader overview::show)
+            .about("The state of the whole")
+            .query(&[("span", "`hour` (usual) or `day`")])
+            .gives::<overview::Overview>(200),
+    ]
+}
+
+fn push() -> Vec<Route> {
+    use api::{deliveries, push};
+    vec![
+        route!(Get "/api/push-subscriptions" Reader push::list)
+            .about("Push subscriptions")
+            .query(push::QUERY)
+            .gives::<push::SubscriptionList>(200),
+        route!(Post "/api/push-subscriptions" Admin push::create)
+            .about("Subscribe a URL; its signing secret is shown once")
+            .takes::<push::SubscriptionWish>()
+            .gives::<push::SubscriptionMade>(201),
+        route!(Get "/api/push-subscriptions/{id}" Reader push::show)
+            .about("One push subscription")
+            .gives::<push::PushSubscription>(200),
+        route!(Patch "/api/push-subscriptions/{id}" Admin push::update)
+            .about("Change a push subscription")
+            .takes::<push::SubscriptionChange>()
+            .gives::<push::PushSubscription>(200),
+        route!(Delete "/api/push-subscriptions/{id}" Admin push::remove)
+            .about("Delete it and cancel all it owes")
+            .status(204),
+        route!(Post "/api/push-subscriptions/{id}/pause" Admin push::pause)
+            .about("Send nothing until it is resumed")
+            .takes::<push::Reason>()
+            .status(204),
+        route!(Post "/api/push-subscriptions/{id}/resume" Admin push::resume)
+            .about("Go on, also after it was disabled")
+            .status(204),
+        route!(Post "/api/push-subscriptions/{id}/rotate-secret" Admin push::rotate_secret)
+            .about("Give it another signing secret")
+            .takes::<push::Rotation>()
+            .gives::<push::Rotated>(200),
+        route!(Post "/api/push-subscriptions/{id}/test" Admin push::test)
+            .about("Send it a test event; `Location` is its delivery")
+            .status(204),
+        route!(Get "/api/deliveries" Reader deliveries::list)
+            .about("Deliveries, newest first")
+            .query(deliveries::QUERY)
+            .gives::<deliveries::DeliveryList>(200),
+        route!(Post "/api/deliveries/replay" Admin deliveries::bulk_replay)
+            .about("Replay failed deliveries; `dry_run` only plans")
+            .takes::<deliveries::BulkReplay>()
+            .gives::<deliveries::BulkPlan>(200),
+        route!(Post "/api/deliveries/cancel" Admin deliveries::bulk_cancel)
+            .about("Cancel what is pending of a subscription")
+            .takes::<deliveries::BulkCancel>()
+            .gives::<deliveries::Cancelled>(200),
+        route!(Get "/api/deliveries/{id}" Reader deliveries::show)
+            .about("One delivery, its attempts, and why it is where it is")
+            .gives::<deliveries::DeliveryDetail>(200),
+        route!(Post "/api/deliveries/{id}/replay" Admin deliveries::replay)
+            .about("Replay a failed delivery")
+            .status(204),
+        route!(Post "/api/deliveries/{id}/cancel" Admin deliveries::cancel)
+            .about("Cancel a pending delivery")
+            .status(204),
     ]
 }

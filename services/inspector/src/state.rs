@@ -1,8 +1,12 @@
 //! What every request can reach.
 
 use crate::auth::password::Hasher;
+use crate::schemes::Schemes;
 use crate::store::{Lent, StoreError};
+use crate::tasks::live::Live;
 use hooks_shared::db::Pool;
+use hooks_shared::push::destination::{Policy, Resolver};
+use hooks_shared::sealed::Keyring;
 use hooks_shared::{Clock, Config};
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -11,14 +15,27 @@ use tokio::runtime::Handle;
 #[derive(Debug, Clone)]
 pub struct State(Arc<Inner>);
 
-#[derive(Debug)]
 pub struct Inner {
     pub config: Config,
     pub pool: Pool,
     pub clock: Clock,
     pub hasher: Hasher,
+    pub live: Live,
+    /// What seals signing secrets; None where the environment has no keys.
+    pub keyring: Option<Keyring>,
+    /// Where pushes may go.
+    pub policy: Policy,
+    pub resolver: Arc<dyn Resolver>,
+    /// What is known of the configured sources without their secrets.
+    pub schemes: Schemes,
     /// The runtime that owns the database connections and runs the handlers.
     pub runtime: Handle,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner").field("keyring", &self.keyring).finish_non_exhaustive()
+    }
 }
 
 impl State {

@@ -76,6 +76,7 @@ pub async fn build(
     let metrics = Metrics::register(&page);
     let pool = db::pool(&target, SessionOptions::service(APPLICATION), 3, Duration::from_secs(3));
     let instance = Instance::new("push-worker", env!("CARGO_PKG_VERSION"), config.hash.clone());
+    log::info!(worker:% = instance.id, concurrency = config.push.concurrency; "claims are held under this name");
 
     let (reports, reported) = mpsc::channel(config.push.concurrency);
     let (follow_ups, to_follow) = mpsc::channel(1024);

@@ -37,6 +37,10 @@ pub fn failure_of(error: &Error) -> Failure {
         &SqlState::ADMIN_SHUTDOWN | &SqlState::CRASH_SHUTDOWN | &SqlState::CANNOT_CONNECT_NOW => {
             Failure::Lost
         }
+        // A row for which there is no partition: the fault is in the schema, not in the row.
+        &SqlState::CHECK_VIOLATION if error.as_db_error().is_some_and(|db| db.constraint().is_none()) => {
+            Failure::Other
+        }
         code => match &code.code()[..2] {
             "08" => Failure::Lost,
             "21" | "22" | "23" | "54" => Failure::BadValue,

@@ -5,15 +5,24 @@ use super::schema::check_schema;
 use crate::admin::Readiness;
 use crate::shutdown::Shutdown;
 use std::time::Duration;
+use tokio::time::timeout;
 
 pub const DATABASE: &str = "database";
 pub const SCHEMA: &str = "schema";
+
+/// How long the reason may take for which no connection was to be had.
+const ASK_WHY: Duration = Duration::from_secs(3);
+/// How long a look may take: without a limit a link that died silently would leave the last word standing.
+const LOOK_LIMIT: Duration = Duration::from_secs(10);
 
 /// Looks every second while something is wrong, every five otherwise, until shutdown.
 pub fn watch_database(pool: Pool, readiness: Readiness, shutdown: Shutdown) -> tokio::task::JoinHandle<()> {
     tokio::spawn(async move {
         loop {
-            let good = look(&pool, &readiness).await;
+            let good = timeout(LOOK_LIMIT, look(&pool, &readiness)).await.unwrap_or_else(|_| {
+                readiness.fail(DATABASE, "a query was not answered in time");
+                false
+            });
             let pause = Duration::from_secs(if good { 5 } else { 1 });
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
@@ -28,7 +37,7 @@ pub async fn look(pool: &Pool, readiness: &Readiness) -> bool {
     let session = match pool.get().await {
         Ok(session) => session,
         Err(error) => {
-            readiness.fail(DATABASE, unreachable(&error));
+            readiness.fail(DATABASE, unreachable(pool, &error).await);
             return false;
         }
     };
@@ -57,13 +66,16 @@ pub async fn look(pool: &Pool, readiness: &Readiness) -> bool {
     }
 }
 
-fn unreachable(error: &PoolError) -> String {
-    match error {
-        bb8::RunError::User(error) => format!("cannot connect: {}", describe(error)),
-        bb8::RunError::TimedOut => {
-            "cannot connect in time; is PostgreSQL running, and is the URL right?".to_owned()
-        }
-    }
+/// The pool says only that it waited in vain: one more try, past the pool, says why.
+async fn unreachable(pool: &Pool, error: &PoolError) -> String {
+    let reason = match error {
+        bb8::RunError::User(error) => describe(error),
+        bb8::RunError::TimedOut => match timeout(ASK_WHY, pool.dedicated_connection()).await {
+            Ok(Err(error)) => describe(&error),
+            _ => "no answer in time; is PostgreSQL running, and is the URL right?".to_owned(),
+        },
+    };
+    format!("cannot connect: {reason}")
 }
 
 /// A database error in one line: the server's message and SQLSTATE, or the reason of the link.

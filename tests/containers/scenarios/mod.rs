@@ -35,6 +35,7 @@ scenarios![
     postgres::tls_is_verified_as_far_as_sslmode_says,
     postgres::passwords_rotate_by_file_without_a_restart,
     postgres::postgresql_15_works,
+    operation::alarms_and_dashboard_name_metrics_that_exist,
     operation::proxies_pass_streams_on_unbuffered,
     operation::a_backup_restores_and_numbers_and_deliveries_continue,
     operation::an_upgrade_under_load_loses_nothing,

@@ -6,6 +6,7 @@ use crate::load;
 use crate::stack::Stack;
 use hooks_testkit::sse::Stream;
 use hooks_testkit::{http, until};
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
@@ -40,6 +41,40 @@ pub async fn proxies_pass_streams_on_unbuffered() {
         let unknown = http::get(proxy, "/subscribe/nobody", &[("Connection", "close")]).await;
         assert_eq!((unknown.status, unknown.text().trim()), (404, "unknown source"), "{name}");
     }
+}
+
+/// Every metric of ours that an alarm or the dashboard names is one that a service shows.
+pub async fn alarms_and_dashboard_name_metrics_that_exist() {
+    let stack = Stack::new(&[]);
+    stack.up(&[]).await;
+    let mut shown = String::new();
+    for (service, port) in [("ingest", 9080), ("subscribe", 9081), ("inspector", 9082), ("push-worker", 9083)]
+    {
+        shown += &stack.admin(service, port, "/metrics").await.expect("metrics");
+    }
+    let known: BTreeSet<&str> =
+        shown.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+    let suffixes = ["_total", "_bucket", "_sum", "_count", ""];
+    let is_known = |name: &str| {
+        suffixes.iter().any(|suffix| name.strip_suffix(suffix).is_some_and(|n| known.contains(n)))
+    };
+    for file in [
+        "deploy/prometheus/rules.yml",
+        "deploy/grafana/dashboard.json",
+        "deploy/kubernetes/base/autoscaling.yaml",
+    ] {
+        let text = std::fs::read_to_string(stack.root().join(file)).expect(file);
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        // `hooks_pg_…` are the database exporter's (postgres-queries.yaml); alarms' names are not lower case.
+        let ours: BTreeSet<&str> =
+            words.filter(|word| word.starts_with("hooks_") && !word.starts_with("hooks_pg_")).collect();
+        let unknown: Vec<_> = ours.iter().filter(|word| !is_known(word)).collect();
+        assert!(
+            !ours.is_empty() && unknown.is_empty(),
+            "{file} names metrics that no service has: {unknown:?}"
+        );
+    }
+    println!("  {} families", known.len());
 }
 
 /// A dump and a base backup, each restored into another server: numbers go on past everything that was given after

@@ -232,4 +232,12 @@ async fn everything_works(stack: &Stack, count: usize) {
     ledger::holds_every_accepted(stack, "works", &outcome).await;
     ledger::push_balances(stack, count, 0).await;
     stack.hooksctl(&["verify"]).await;
+    // The trace that a provider began goes on to the receiver.
+    let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    assert_eq!(load::send_with(stack.ingest(), "traced", &[("traceparent", trace)]).await, 202);
+    ledger::until_delivered(stack, count + 1, 60 * SECOND).await;
+    assert!(
+        ledger::received(stack).await.iter().any(|one| one.traceparent == trace),
+        "traceparent is carried on"
+    );
 }

@@ -10,8 +10,12 @@ use crate::output::Screen;
 use crate::server::{Endpoint, Listed, Query};
 use crate::stream::Message;
 use anyhow::Result;
+use futures_util::StreamExt as _;
 use hooks_shared::backoff::full_jitter;
 use std::time::Duration;
+
+/// Events in memory besides the one that is being sent; each without a large body.
+const FETCHED_AHEAD: usize = 8;
 
 /// Send stored events to a URL again, however old they are. Talks to: the subscribe service.
 ///
@@ -106,18 +110,28 @@ impl Replay {
         let mut page = Some(self.endpoint.list(&self.args.source, &self.query()?).await?);
         let mut found = false;
         while let Some(listed) = page {
-            for sequence in listed.events.iter().filter_map(Listed::sequence) {
-                found = true;
-                let message = match self.endpoint.event(&self.args.source, sequence).await {
-                    // Retention may take an event away between the list and now.
-                    Err(error) if error.is::<NotFound>() => continue,
-                    other => other?,
-                };
-                self.one(&message).await?;
-            }
+            found |= !listed.events.is_empty();
+            self.page(&listed).await?;
             page = self.endpoint.next_page(&self.args.source, &listed).await?;
         }
         if found { Ok(()) } else { Err(self.nothing()) }
+    }
+
+    /// Events are fetched ahead of their turn: a target seldom takes as long as a fetch.
+    async fn page(&mut self, listed: &Listed) -> Result<()> {
+        let (endpoint, source) = (self.endpoint.clone(), self.args.source.clone());
+        let sequences: Vec<i64> = listed.events.iter().filter_map(Listed::sequence).collect();
+        let fetches = sequences.into_iter().map(|sequence| endpoint.event(&source, sequence));
+        let mut messages = futures_util::stream::iter(fetches).buffered(FETCHED_AHEAD);
+        while let Some(message) = messages.next().await {
+            match message {
+                Ok(message) => self.one(&message).await?,
+                // Retention may take an event away between the list and now.
+                Err(error) if error.is::<NotFound>() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     fn query(&self) -> Result<Query> {

@@ -44,7 +44,7 @@ impl Screen {
             return screen;
         }
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-        let template = "{bar:30.cyan/blue} {pos}/{len} {per_sec} eta {eta} {msg}";
+        let template = "{bar:30.cyan/blue} {pos}/{len} {msg} (done in {eta})";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }

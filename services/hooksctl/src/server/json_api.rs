@@ -22,10 +22,6 @@ impl Endpoint {
         self.exchange(Method::POST, url, Some(body), about).await
     }
 
-    pub async fn delete(&self, url: Url, about: &str) -> Result<Value> {
-        self.exchange(Method::DELETE, url, None, about).await
-    }
-
     async fn exchange(&self, method: Method, url: Url, body: Option<&Value>, about: &str) -> Result<Value> {
         let mut request = self.request(method, url)?.timeout(LIMIT);
         if let Some(body) = body {

@@ -7,6 +7,6 @@ mod parser;
 mod reader;
 
 pub use comment::Comment;
-pub use link::Link;
+pub use link::{Link, LinkEnd};
 pub use message::{BodyOf, Message};
 pub use reader::{Connected, Item, Queue, Start, read};

@@ -4,6 +4,8 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use hooks_testkit::db::TestDb;
+use hooks_testkit::pg::Cluster;
 use hooks_testkit::process::{Launch, Output, Service, Signal, binary};
 use hooks_testkit::until;
 use tempfile::TempDir;
@@ -98,6 +100,7 @@ async fn an_empty_folder_becomes_a_running_relay_and_stops_cleanly() {
     let tail = project.run(&["tail", "demo", "-n", "1"]).await.expect_success();
     assert!(tail.stdout.contains("demo seq=1"), "{}", tail.stdout);
     project.run(&["verify"]).await.expect_success();
+    tokens_through_the_inspector(&project).await;
 
     let second = project.run(&["dev", "--ports", "0"]).await;
     assert_eq!(second.code(), 4, "{second:?}");
@@ -115,6 +118,23 @@ async fn an_empty_folder_becomes_a_running_relay_and_stops_cleanly() {
     let list = project.run(&["events", "list", "demo", "--json"]).await.expect_success();
     assert_eq!(list.stdout.lines().count(), 1);
     stop(dev).await;
+}
+
+/// Without HOOKS_DATABASE_URL tokens are made by the inspector, as whom `.hooks/tokens` says.
+async fn tokens_through_the_inspector(project: &Project) {
+    let made = ["token", "create", "--scope", "demo", "--name", "guest", "--expires-in", "1h", "--json"];
+    let made = project.run(&made).await.expect_success();
+    let made: serde_json::Value = serde_json::from_str(made.stdout.trim()).expect("JSON");
+    assert!(made["plaintext"].as_str().is_some_and(|token| token.starts_with("hk_")), "{made}");
+    let id = made["id"].as_str().expect("an id").to_owned();
+    let list = project.run(&["token", "list"]).await.expect_success();
+    let guest = list.stdout.lines().find(|line| line.contains("guest")).expect("in the list").to_owned();
+    assert!(guest.contains(&id) && guest.contains("ends 20"), "{guest}");
+    project.run(&["token", "revoke", &id]).await.expect_success();
+    let list = project.run(&["token", "list"]).await.expect_success();
+    assert!(!list.stdout.contains("guest"), "{}", list.stdout);
+    let sources = project.run(&["sources", "list", "--json"]).await.expect_success();
+    assert!(sources.stdout.contains("\"demo\""), "{}", sources.stdout);
 }
 
 #[tokio::test]
@@ -207,6 +227,20 @@ async fn no_postgresql_a_taken_port_and_a_faulty_configuration_are_told_before_a
     assert_eq!(output.code(), 1, "{output:?}");
     assert!(output.stderr.contains("sources.a"), "{}", output.stderr);
     assert!(!output.stderr.contains("started (process"), "{}", output.stderr);
+}
+
+#[tokio::test]
+async fn a_database_that_is_there_is_used_and_left_running() {
+    let project = Project::new();
+    let db = TestDb::empty_on(&Cluster::shared().await).await;
+    let dev = project.launch(&["dev", "--ports", "0"]).env("HOOKS_DATABASE_URL", db.url()).start();
+    dev.wait_log(RUNNING, START).await;
+    project.run(&["send", "demo"]).await.expect_success();
+    let row = db.query_one("select count(*) from events where source = 'demo'", &[]).await;
+    assert_eq!(row.get::<_, i64>(0), 1);
+    assert!(!project.0.path().join(".hooks/pg").exists());
+    stop(dev).await;
+    db.query_one("select count(*) from events", &[]).await;
 }
 
 #[tokio::test]

@@ -96,3 +96,49 @@ async fn raising_without_a_database_is_no_success() {
     let output = hooks_testkit::process::run("hooksctl", &args, &[], b"").await;
     crate::support::assert_says(&output, 2, &["HOOKS_DATABASE_URL is not set"]);
 }
+
+/// Answers the list route, and on the stream gives the head and then nothing, as a proxy that buffers does.
+async fn buffering_server() -> std::net::SocketAddr {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let page = r#"{"events":[{"sequence":1}],"next":null}"#;
+    let list = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{page}",
+        page.len()
+    );
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nX-Hooks-Keepalive: 0.4\r\n\
+                Transfer-Encoding: chunked\r\n\r\n";
+    tokio::spawn(async move {
+        let mut held = Vec::new();
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut request = [0; 4096];
+            let read = stream.read(&mut request).await.unwrap_or(0);
+            let is_stream = String::from_utf8_lossy(&request[..read]).contains("?since=");
+            let answer = if is_stream { head } else { &list };
+            let _ = stream.write_all(answer.as_bytes()).await;
+            held.push(stream);
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn a_proxy_that_buffers_is_found_out() {
+    let relay = Relay::start().await;
+    let server = format!("http://{}", buffering_server().await);
+    let more = [("HOOKS_INSPECTOR", relay.ingest_url.as_str()), ("HOOKS_SERVER", &server)];
+    let output = doctor(&relay, &["--source", "demo"], &more).await;
+    let (state, detail) = &findings(&output)["stream"];
+    assert!(state == "bad" && detail.contains("buffer"), "{output:?}");
+}
+
+#[tokio::test]
+async fn services_with_different_configurations_are_told() {
+    let relay = Relay::start().await;
+    let other = "update service_instances set config_hash = 'other' where service = 'ingest'";
+    relay.db.execute(other, &[]).await;
+    let output = doctor(&relay, &[], &[("HOOKS_INSPECTOR", &relay.ingest_url)]).await;
+    let (state, detail) = &findings(&output)["same config"];
+    assert!(state == "warn" && detail.contains("ingest other"), "{output:?}");
+}

@@ -1,7 +1,7 @@
 //! `forward`: delivery, retries, the cursor, what is said.
 
 use hooks_testkit::process::Signal;
-use hooks_testkit::receiver::{Receiver, Script};
+use hooks_testkit::receiver::{Certificate, Receiver, Script};
 use hooks_testkit::{port, sign, until};
 
 use crate::support::{PATIENCE, Relay, SECRET, TOKEN, assert_says};
@@ -172,4 +172,21 @@ async fn a_server_that_goes_away_is_waited_for() {
         .await;
     receiver.wait_for(1, PATIENCE).await;
     forward.wait_log("connected again", PATIENCE).await;
+}
+
+#[tokio::test]
+async fn a_tls_target_must_be_trusted() {
+    let relay = Relay::start().await;
+    let certificate = Certificate::self_signed(&["localhost"]);
+    let pem = relay.config.beside("target.pem", certificate.pem());
+    let receiver = Receiver::start_tls(certificate).await;
+    relay.store("one", b"1").await;
+    let to = receiver.url("/hook");
+    let output = relay.run(&["forward", "demo", "--to", &to, "--exit-on-error"]).await;
+    assert_says(&output, 1, &["TLS", "SSL_CERT_FILE"]);
+    assert!(receiver.requests().is_empty());
+    let pem = pem.display().to_string();
+    let _forward = relay.ctl(&["forward", "demo", "--to", &to]).env("SSL_CERT_FILE", &pem).start();
+    let request = receiver.wait_for(1, PATIENCE).await.remove(0);
+    assert_eq!((request.body.as_slice(), request.header("x-hooks-sequence")), (&b"1"[..], Some("1")));
 }

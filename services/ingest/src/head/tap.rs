@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 const LONGEST_HEAD: usize = 160 * 1024;
 /// actix reads at most this many headers; more are answered with 431.
 pub const MOST_HEADERS: usize = 96;
-/// Heads that may wait for their handlers: pipelined requests.
-const MOST_WAITING: usize = 64;
+/// Bytes of heads that may wait for their handlers: pipelined requests. More than actix reads ahead.
+const MOST_WAITING: usize = 512 * 1024;
 
 #[derive(Debug)]
 enum State {
@@ -44,11 +44,12 @@ enum Chunk {
 pub struct HeadTap {
     state: State,
     heads: VecDeque<Vec<u8>>,
+    waiting: usize,
 }
 
 impl Default for HeadTap {
     fn default() -> Self {
-        Self { state: State::Head(Vec::new()), heads: VecDeque::new() }
+        Self { state: State::Head(Vec::new()), heads: VecDeque::new(), waiting: 0 }
     }
 }
 
@@ -75,12 +76,24 @@ impl HeadTap {
 
     /// The head of the request that is handled next; None where it is not known.
     pub fn take(&mut self) -> Option<Vec<u8>> {
-        self.heads.pop_front()
+        let head = self.heads.pop_front()?;
+        self.waiting -= head.len();
+        Some(head)
+    }
+
+    /// Between two requests, as far as is known.
+    pub fn is_idle(&self) -> bool {
+        match &self.state {
+            State::Head(head) => head.is_empty() && self.heads.is_empty(),
+            State::Body(_) | State::Chunked(_) => false,
+            State::Lost => true,
+        }
     }
 
     /// Stops following: what was cut out no longer matches what is handled.
     pub fn give_up(&mut self) {
         self.heads.clear();
+        self.waiting = 0;
         self.state = State::Lost;
     }
 
@@ -97,8 +110,9 @@ impl HeadTap {
             if *byte == b'\n' && (head.ends_with(b"\n\r\n") || head.ends_with(b"\n\n")) {
                 let head = std::mem::take(head);
                 self.state = after(&head).unwrap_or(State::Lost);
+                self.waiting += head.len();
                 self.heads.push_back(head);
-                if self.heads.len() > MOST_WAITING {
+                if self.waiting > MOST_WAITING {
                     self.give_up();
                 }
                 return used;
@@ -202,7 +216,10 @@ fn after(head: &[u8]) -> Option<State> {
             if !chunked {
                 return None;
             }
-        } else if header.name.eq_ignore_ascii_case("upgrade") {
+        } else if header.name.eq_ignore_ascii_case("upgrade")
+            && header.value.trim_ascii().eq_ignore_ascii_case(b"websocket")
+        {
+            // Other offers (h2c, which some clients make with every first request) are not taken up.
             return None;
         }
     }
@@ -241,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_body_that_looks_like_a_request_is_not_one() {
-        let fake = b"POST /d HTTP/1.1\r\nContent-Length: 29\r\n\r\n";
+        let fake = b"POST /d HTTP/1.1\r\nContent-Length: 28\r\n\r\n";
         assert_eq!(all(&[fake, GET, POST, b"abcde"], 4), [&fake[..], POST].map(<[u8]>::to_vec));
     }
 
@@ -251,7 +268,7 @@ mod tests {
             &b"POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n"[..],
             b"POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
             b"POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
-            b"POST / HTTP/1.1\r\nUpgrade: h2c\r\n\r\n",
+            b"POST / HTTP/1.1\r\nUpgrade: WebSocket\r\n\r\n",
         ] {
             assert_eq!(all(&[bad, GET], 5), [bad.to_vec()]);
         }

@@ -13,6 +13,8 @@ use tokio::time::timeout;
 
 /// A burst that takes longer is given up and sent again.
 const BURST_LIMIT: Duration = Duration::from_secs(6);
+/// The same for asking why append wrote nothing, and mending it.
+const MEND_LIMIT: Duration = Duration::from_secs(3);
 /// Time that a batch gets however late its oldest event is.
 const LEAST_EFFORT: Duration = Duration::from_millis(200);
 /// How often the reasons for an empty answer may be mended before a batch is given up.
@@ -87,8 +89,7 @@ impl Committer {
         if job.since.elapsed() < self.settings.deadline {
             return Some(job);
         }
-        let _ =
-            job.answer.send(Outcome::Unavailable { reason: "waited too long for the database".to_owned() });
+        job.finish(Outcome::Unavailable { reason: "waited too long for the database".to_owned() });
         None
     }
 
@@ -163,12 +164,19 @@ impl Committer {
                 Tried::Done(stored) if stored.iter().all(Option::is_some) => return Ok(stored),
                 Tried::Done(stored) => {
                     mendings += 1;
-                    match self.mend(batch).await {
-                        Ok(()) if mendings <= MOST_MENDINGS => {
+                    match timeout(MEND_LIMIT, self.mend(batch)).await {
+                        Ok(Ok(())) if mendings <= MOST_MENDINGS => {
                             last = "the log did not take the batch".to_owned()
                         }
-                        Ok(()) => return Ok(stored),
-                        Err(reason) => last = reason,
+                        Ok(Ok(())) => return Ok(stored),
+                        Ok(Err(reason)) => {
+                            last = reason;
+                            self.rest(deadline).await;
+                        }
+                        Err(_) => {
+                            last = "the database did not answer in time".to_owned();
+                            self.session = None;
+                        }
                     }
                 }
                 Tried::BadValue(reason) => return Err(Tried::BadValue(reason)),
@@ -189,6 +197,7 @@ impl Committer {
         let error = match result {
             Ok(Ok(stored)) => {
                 self.metrics.commit_seconds.observe(started.elapsed().as_secs_f64());
+                self.pause.reset();
                 return Tried::Done(stored);
             }
             Ok(Err(error)) => error,
@@ -201,15 +210,27 @@ impl Committer {
         match failure_of(&error) {
             Failure::BadValue => Tried::BadValue(reason),
             Failure::Contended => Tried::Again(reason),
-            Failure::Lost | Failure::ReadOnly => {
+            Failure::Lost => {
                 self.session = None;
                 Tried::Again(reason)
             }
+            // A demoted server lets everybody in and refuses every write: it must not be asked in a circle.
+            Failure::ReadOnly => {
+                self.session = None;
+                self.rest(deadline).await;
+                Tried::Again(reason)
+            }
             Failure::Cancelled | Failure::Exhausted | Failure::Other => {
-                self.pause.wait().await;
+                self.rest(deadline).await;
                 Tried::Again(reason)
             }
         }
+    }
+
+    /// The pause before the next try, which grows until a batch has been committed.
+    async fn rest(&mut self, deadline: Instant) {
+        let left = deadline.saturating_duration_since(Instant::now());
+        tokio::time::sleep(self.pause.next_pause().min(left)).await;
     }
 
     /// Removes what made append write nothing: another timeline, a missing head.
@@ -255,10 +276,7 @@ impl Committer {
             let limit = Duration::from_secs(3).min(deadline.saturating_duration_since(Instant::now()));
             let opened = timeout(limit.max(Duration::from_millis(50)), self.open(&options)).await;
             match opened {
-                Ok(Ok(())) => {
-                    self.pause.reset();
-                    continue;
-                }
+                Ok(Ok(())) => continue,
                 Ok(Err(reason)) => log::debug!(lane = self.number; "cannot connect: {reason}"),
                 Err(_) => log::debug!(lane = self.number; "cannot connect in time"),
             }
@@ -266,7 +284,7 @@ impl Committer {
             if Instant::now() >= deadline {
                 return false;
             }
-            self.pause.wait().await;
+            self.rest(deadline).await;
         }
     }
 
@@ -301,8 +319,7 @@ impl Committer {
                 Some(Stored { sequence, .. }) => Outcome::Duplicate { sequence: *sequence },
                 None => Outcome::Unavailable { reason: "the log did not take the event".to_owned() },
             };
-            let _ = job.answer.send(outcome);
-            drop(job.hold);
+            job.finish(outcome);
         }
         if !fresh.is_empty() {
             self.notifier.sources(fresh.iter().map(AsRef::as_ref));
@@ -312,6 +329,6 @@ impl Committer {
 
 fn answer_all(batch: Vec<Job>, outcome: &Outcome) {
     for job in batch {
-        let _ = job.answer.send(outcome.clone());
+        job.finish(outcome.clone());
     }
 }

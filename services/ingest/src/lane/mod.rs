@@ -39,6 +39,16 @@ pub(crate) struct Job {
     pub since: Instant,
 }
 
+impl Job {
+    /// Gives the memory back, then answers: whoever has an answer finds the room that it took.
+    fn finish(self, outcome: Outcome) {
+        let Self { event, hold, answer, .. } = self;
+        drop(event);
+        drop(hold);
+        let _ = answer.send(outcome);
+    }
+}
+
 /// The lanes of a process. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Lanes {

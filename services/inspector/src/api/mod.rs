@@ -2,10 +2,15 @@
 
 pub mod audit;
 pub mod auth;
+pub mod deliveries;
 pub mod device;
+pub mod events;
 pub mod invites;
 pub mod me;
 pub mod openapi;
+pub mod overview;
 pub mod paging;
+pub mod push;
+pub mod sources;
 pub mod tokens;
 pub mod users;

@@ -1,12 +1,20 @@
 //! The statements of this service, one file each, and typed functions around them. Nothing else here names a table.
 
+pub mod acting;
 pub mod audit;
+pub mod days;
+pub mod deliveries;
+pub mod events;
 pub mod idempotency;
+pub mod index;
 pub mod invites;
 pub mod limits;
+pub mod listeners;
 pub mod pairings;
 pub mod people;
+pub mod samples;
 pub mod sessions;
+pub mod sources;
 pub mod tokens;
 
 use hooks_shared::db::{Failure, PoolError, PooledSession, Session, Sql, describe, failure_of};
@@ -17,13 +25,21 @@ pub type Lent = PooledSession;
 /// Every statement; a test prepares them all on the migrated database as this service's role.
 pub fn statements() -> Vec<Sql> {
     [
+        acting::STATEMENTS,
         audit::STATEMENTS,
+        days::STATEMENTS,
+        deliveries::STATEMENTS,
+        events::STATEMENTS,
         idempotency::STATEMENTS,
+        index::STATEMENTS,
         invites::STATEMENTS,
         limits::STATEMENTS,
+        listeners::STATEMENTS,
         pairings::STATEMENTS,
         people::STATEMENTS,
+        samples::STATEMENTS,
         sessions::STATEMENTS,
+        sources::STATEMENTS,
         tokens::STATEMENTS,
     ]
     .concat()

@@ -123,6 +123,10 @@ fn gate_of(answer: &hooks_testkit::http::RawResponse) -> Gate {
     if answer.status == 303 && to_sign_in {
         return Status(303);
     }
+    // The answer to HEAD has no body to tell more.
+    if answer.body.is_empty() && matches!(answer.status, 401 | 403) {
+        return Status(answer.status);
+    }
     let code = serde_json::from_slice::<serde_json::Value>(&answer.body).ok();
     let code = code.and_then(|json| Some(json["error"]["code"].as_str()?.to_owned())).unwrap_or_default();
     match (answer.status, code.as_str()) {
@@ -174,6 +178,7 @@ async fn every_route_lets_in_exactly_those_it_says() {
             };
             let path = concrete(route);
             let answer = match route.method {
+                Method::Get if route.media == Some("text/event-stream") => desk.open_stream(who, &path).await,
                 Method::Get => desk.get(who, &path).await,
                 method => desk.call(who, method.as_str(), &path, serde_json::Value::Null).await,
             };

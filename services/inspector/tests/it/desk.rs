@@ -3,8 +3,10 @@
 use hooks_inspector::app::{self, Running, Seams};
 use hooks_shared::Secret;
 use hooks_shared::config::{Config, Service, parse};
+use hooks_shared::sealed::Keyring;
 use hooks_testkit::db::TestDb;
-use hooks_testkit::http::{RawResponse, exchange, request};
+use hooks_testkit::http::{RawConnection, RawResponse, exchange, request};
+use hooks_testkit::until;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -54,7 +56,9 @@ impl Desk {
 
     pub async fn open_with(extra: &str) -> Self {
         let db = TestDb::create().await;
-        let running = app::build(config(&db, extra), "127.0.0.1:0", "127.0.0.1:0", Seams::default())
+        let keyring = Keyring::parse(&Keyring::mint("k1")).expect("a key");
+        let seams = Seams { keyring: Some(keyring), ..Seams::default() };
+        let running = app::build(config(&db, extra), "127.0.0.1:0", "127.0.0.1:0", seams)
             .await
             .expect("the inspector starts");
         Self { db, running }
@@ -95,6 +99,17 @@ impl Desk {
         let all: Vec<(&str, &str)> =
             own.map(|(name, value)| (name.as_str(), value.as_str())).chain(headers.iter().copied()).collect();
         exchange(self.address(), &request(method, path, &all, body)).await
+    }
+
+    /// The head of an answer whose body does not end, as a response without one.
+    pub async fn open_stream(&self, who: As<'_>, path: &str) -> RawResponse {
+        let host = ("Host".to_owned(), self.address().to_string());
+        let own: Vec<_> = self.headers(&who).into_iter().chain([host]).collect();
+        let own: Vec<_> = own.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let mut connection = RawConnection::connect(self.address()).await;
+        connection.send(&request("HEAD", path, &own, b"")).await.expect("sent");
+        let patience = std::time::Duration::from_secs(20);
+        connection.recv_within(patience, hooks_testkit::http::Body::None).await.expect("a head")
     }
 
     pub async fn get(&self, who: As<'_>, path: &str) -> RawResponse {
@@ -168,11 +183,74 @@ impl Desk {
         browser_of(&answer)
     }
 
+    /// Stores events of a source that arrived so long ago, each a second after the one before, in the way of ingest.
+    pub async fn store(&self, source: &str, age: &str, events: &[Stored<'_>]) {
+        let client = self.db.client().await;
+        let prepare = format!(
+            "set role hooks_owner;
+             select create_events_partition(((now() - interval '{age}') at time zone 'UTC')::date);
+             insert into source_heads (source) values ('{source}') on conflict do nothing; reset role"
+        );
+        client.batch_execute(&prepare).await.expect("a partition");
+        for (n, event) in events.iter().enumerate() {
+            let sql = "with head as (
+                     update source_heads set last_sequence = last_sequence + 1,
+                         last_received_at = date_trunc('second', now()) - $8::text::interval + make_interval(secs => $1::float8 / 1000)
+                     where source = $2 returning last_sequence, last_received_at
+                 ), day as (
+                     insert into event_days (source, day, first_sequence)
+                     select $2, (last_received_at at time zone 'UTC')::date, last_sequence from head
+                     on conflict do nothing
+                 )
+                 insert into events (source, sequence, received_at, event_id, dedupe_key, delivery_id, event_type, method,
+                     target, headers, exact, remote_addr, body, body_sha256)
+                 select $2, last_sequence, last_received_at, 'evt_' || substr(md5(random()::text), 1, 26), '\\x00', $3, $4, 'POST',
+                     $5, $6, true, '203.0.113.9', $7, sha256($7) from head";
+            let headers = hooks_shared::event::encode_headers(event.headers);
+            let target = format!("/ingest/{source}?token=s3cret&n={n}").into_bytes();
+            let millis = n as f64;
+            client
+                .execute(
+                    &sql,
+                    &[&millis, &source, &event.id, &event.kind, &target, &headers, &event.body, &age],
+                )
+                .await
+                .unwrap_or_else(|error| panic!("store an event: {error:?}"));
+        }
+        client.batch_execute(&format!("select pg_notify('hooks', '{source}')")).await.expect("a hint");
+    }
+
+    /// Waits until the search index has all there is.
+    pub async fn indexed(&self) {
+        until(std::time::Duration::from_secs(20), "the search index", async || {
+            let behind: i64 = self
+                .db
+                .query_one(
+                    "select coalesce(sum(h.last_sequence - coalesce(p.sequence, 0)), 0)::bigint from source_heads h
+                     left join event_search_progress p using (source)",
+                    &[],
+                )
+                .await
+                .get(0);
+            if behind == 0 { Ok(()) } else { Err(format!("{behind} events are not indexed")) }
+        })
+        .await;
+    }
+
     /// The actions in the audit with their outcomes, oldest first.
     pub async fn audited(&self) -> Vec<(String, String)> {
         let rows = self.db.query("select action, outcome from audit order by id", &[]).await;
         rows.iter().map(|row| (row.get(0), row.get(1))).collect()
     }
+}
+
+/// An event to be stored.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stored<'a> {
+    pub id: Option<&'a str>,
+    pub kind: Option<&'a str>,
+    pub headers: &'a [(&'a str, &'a str)],
+    pub body: &'a [u8],
 }
 
 /// What a sign-in gives a browser.

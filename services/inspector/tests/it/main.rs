@@ -3,7 +3,11 @@
 mod access;
 mod desk;
 mod device;
+mod events;
+mod openapi;
 mod people;
+mod plans;
+mod push;
 mod sign_in;
 mod statements;
 mod tokens;

@@ -5,6 +5,7 @@ mod fencing;
 mod growth;
 mod ledger;
 mod maintenance;
+mod manners;
 mod outcomes;
 mod processes;
 mod replays;

@@ -5,7 +5,7 @@ use super::finding::Finding;
 use crate::options::Global;
 use crate::output::{latency, note};
 use crate::server::Endpoint;
-use crate::stream::Link;
+use crate::stream::{Link, LinkEnd};
 use anyhow::Result;
 use std::time::{Duration, Instant};
 
@@ -55,8 +55,10 @@ async fn first_byte(endpoint: &Endpoint, source: &str) -> Result<Finding> {
             "stream",
             format!("`{source}`: head after {}, first byte {} later", latency(head), latency(took)),
         ),
+        Err(_) | Ok(Err(LinkEnd::Silent(_))) => {
+            buffers(&format!("nothing came within {}, not even a keepalive", latency(took)))
+        }
         Ok(Err(end)) => Finding::bad("stream", format!("`{source}`: {end} before the first byte")),
-        Err(_) => buffers(&format!("nothing came within {}, not even a keepalive", latency(took))),
     })
 }
 

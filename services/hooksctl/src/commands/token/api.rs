@@ -15,7 +15,7 @@ pub async fn create(global: &Global, wanted: &Wanted) -> Result<Value> {
         "name": wanted.name,
         "kind": wanted.kind.as_str(),
         "scopes": wanted.scopes,
-        "expires_in": wanted.expires_in.map(|time| format!("{}s", time.as_secs())),
+        "expires_in_seconds": wanted.expires_in.map(|time| time.as_secs()),
     });
     let made = inspector.post_json(inspector.url(&["api", "tokens"]), &body, ABOUT).await?;
     if made.get("plaintext").and_then(Value::as_str).is_none() {
@@ -35,9 +35,10 @@ pub async fn list(global: &Global, all: bool) -> Result<Vec<Value>> {
     list.ok_or_else(|| Failed(format!("the inspector at {} answers with no list", inspector.base)).into())
 }
 
+/// The API does not tell the token's name.
 pub async fn revoke(global: &Global, id: Uuid) -> Result<Option<String>> {
     let inspector = global.inspector()?;
-    let url = inspector.url(&["api", "tokens", &id.to_string()]);
-    let answer = inspector.delete(url, &format!("token {id}")).await?;
-    Ok(answer.get("name").and_then(Value::as_str).map(str::to_owned))
+    let url = inspector.url(&["api", "tokens", &id.to_string(), "revoke"]);
+    inspector.post_json(url, &json!({}), &format!("token {id}")).await?;
+    Ok(None)
 }

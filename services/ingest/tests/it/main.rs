@@ -1,0 +1,19 @@
+//! The ingest service as a process, over real HTTP, on a real PostgreSQL.
+
+mod answers;
+mod bytes;
+mod clock;
+mod commits;
+mod connections;
+mod crashes;
+mod handshakes;
+mod limits;
+mod load;
+mod outages;
+mod poison;
+mod promotion;
+mod repeats;
+mod signals;
+mod stage;
+mod startup;
+mod statements;

@@ -1,0 +1,119 @@
+//! What is known of the configured sources without their secrets: how they verify, and what in their requests is a
+//! credential, to be masked wherever people look.
+
+use hooks_shared::Config;
+use hooks_shared::Secret;
+use hooks_shared::config::Source;
+use hooks_shared::event::Header;
+use hooks_shared::verify::Verifier;
+use std::collections::BTreeMap;
+
+/// Reads as hex, as base64 and as text, so that every scheme compiles with it; nothing is ever verified with it.
+const NO_SECRET: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+/// Headers that carry credentials whatever the source.
+const ALWAYS: &[&str] = &["authorization", "proxy-authorization", "cookie", "set-cookie"];
+/// Parts of names that give a credential away.
+const TELLING: &[&str] = &["token", "secret", "password", "api-key", "apikey", "api_key"];
+
+pub const MASK: &str = "••••••••";
+
+/// One source.
+#[derive(Debug, Clone, Default)]
+pub struct Scheme {
+    /// The preset's name, or `custom`.
+    pub verifier: String,
+    /// One line for each way of checking.
+    pub what: Vec<String>,
+    pub body_protected: bool,
+    pub time_protected: bool,
+    pub handshakes: Vec<&'static str>,
+    headers: Vec<String>,
+    parameters: Vec<String>,
+}
+
+/// All configured sources.
+#[derive(Debug, Clone, Default)]
+pub struct Schemes(BTreeMap<String, Scheme>);
+
+impl Schemes {
+    pub fn of(config: &Config) -> Self {
+        Self(config.sources.values().map(|source| (source.name.clone(), scheme(source, config))).collect())
+    }
+
+    pub fn get(&self, source: &str) -> Option<&Scheme> {
+        self.0.get(source)
+    }
+
+    /// Whether a header's value is not to be shown.
+    pub fn hides_header(&self, source: &str, name: &str) -> bool {
+        let lower = name.to_ascii_lowercase();
+        let own = self.get(source).is_some_and(|s| s.headers.iter().any(|h| h.eq_ignore_ascii_case(&lower)));
+        own || ALWAYS.contains(&lower.as_str()) || TELLING.iter().any(|part| lower.contains(part))
+    }
+
+    /// Whether a query parameter's value is not to be shown.
+    pub fn hides_parameter(&self, source: &str, name: &str) -> bool {
+        let lower = name.to_ascii_lowercase();
+        let own =
+            self.get(source).is_some_and(|s| s.parameters.iter().any(|p| p.eq_ignore_ascii_case(&lower)));
+        own || TELLING.iter().any(|part| lower.contains(part)) || lower == "key"
+    }
+
+    /// A header as people may see it.
+    pub fn shown(&self, source: &str, (name, value): &Header) -> (String, String) {
+        let name = String::from_utf8_lossy(name).into_owned();
+        let value = match self.hides_header(source, &name) {
+            true => MASK.to_owned(),
+            false => String::from_utf8_lossy(value).into_owned(),
+        };
+        (name, value)
+    }
+
+    /// Path and query as people may see them.
+    pub fn shown_target(&self, source: &str, target: &[u8]) -> String {
+        let text = String::from_utf8_lossy(target).into_owned();
+        let Some((path, query)) = text.split_once('?') else { return text };
+        let pairs = query.split('&').map(|pair| match pair.split_once('=') {
+            Some((name, _)) if self.hides_parameter(source, name) => format!("{name}={MASK}"),
+            _ => pair.to_owned(),
+        });
+        format!("{path}?{}", pairs.collect::<Vec<_>>().join("&"))
+    }
+}
+
+fn scheme(source: &Source, config: &Config) -> Scheme {
+    let verifier = source.verifier.as_str().unwrap_or("custom").to_owned();
+    let mut settings = source.verification(config);
+    settings.secrets = vec![Secret::new(NO_SECRET)];
+    settings.verify_token = Some(Secret::new(NO_SECRET));
+    let Ok(compiled) = Verifier::compile(&settings) else { return Scheme { verifier, ..Scheme::default() } };
+    let compiled = compiled.verifier;
+    let summary = compiled.summary();
+    Scheme {
+        verifier: compiled.preset().map_or(verifier, str::to_owned),
+        what: summary.iter().map(|one| one.what.clone()).collect(),
+        body_protected: summary.iter().all(|one| one.body_protected),
+        time_protected: summary.iter().all(|one| one.time_protected),
+        handshakes: summary.iter().flat_map(|one| one.handshakes.iter().copied()).collect(),
+        headers: compiled.credential_headers(),
+        parameters: compiled.credential_parameters(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_masked_wherever_they_stand() {
+        let schemes = Schemes::default();
+        let shown = |name: &str| schemes.shown("s", &(name.as_bytes().to_vec(), b"value".to_vec())).1;
+        for name in ["Authorization", "COOKIE", "X-Gitlab-Token", "x-api-key", "Client-Secret"] {
+            assert_eq!(shown(name), MASK, "{name}");
+        }
+        assert_eq!(shown("X-Event"), "value");
+        let target = schemes.shown_target("s", b"/ingest/s?token=abc&a=1&KEY=x");
+        assert_eq!(target, format!("/ingest/s?token={MASK}&a=1&KEY={MASK}"));
+    }
+}

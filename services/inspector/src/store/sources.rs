@@ -1,0 +1,52 @@
+//! Sources as the log knows them, and what else is known of them.
+
+use super::Result;
+use hooks_shared::db::{Session, Sql};
+use hooks_shared::sql;
+use time::OffsetDateTime;
+use tokio_postgres::Row;
+
+const HEADS: Sql = sql!("sources_heads.sql");
+const HANDSHAKES: Sql = sql!("sources_handshakes.sql");
+pub(super) const STATEMENTS: &[Sql] = &[HEADS, HANDSHAKES];
+
+/// The newest sequence of a source, and when it arrived.
+#[derive(Debug, Clone)]
+pub struct Head {
+    pub source: String,
+    pub sequence: i64,
+    /// None where nothing ever arrived.
+    pub received_at: Option<OffsetDateTime>,
+    pub listeners: i64,
+    pub subscriptions: i64,
+}
+
+pub async fn heads(db: &Session) -> Result<Vec<Head>> {
+    let read = |row: &Row| {
+        let at: OffsetDateTime = row.try_get("last_received_at")?;
+        Ok(Head {
+            source: row.try_get("source")?,
+            sequence: row.try_get("last_sequence")?,
+            received_at: (at > OffsetDateTime::UNIX_EPOCH).then_some(at),
+            listeners: row.try_get("listeners")?,
+            subscriptions: row.try_get("subscriptions")?,
+        })
+    };
+    db.rows(HEADS, &[]).await?.iter().map(read).collect()
+}
+
+/// An answered challenge.
+#[derive(Debug)]
+pub struct Handshake {
+    pub at: OffsetDateTime,
+    pub kind: String,
+    pub outcome: String,
+}
+
+/// The newest handshakes of a source.
+pub async fn handshakes(db: &Session, source: &str) -> Result<Vec<Handshake>> {
+    let read = |row: &Row| {
+        Ok(Handshake { at: row.try_get("at")?, kind: row.try_get("kind")?, outcome: row.try_get("outcome")? })
+    };
+    db.rows(HANDSHAKES, &[&source]).await?.iter().map(read).collect()
+}
