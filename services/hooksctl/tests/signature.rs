@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 fn vectors() -> Vec<Value> {
-    let read = |text: &str| serde_json::from_str::<Vec<Value>>(text).unwrap();
+    let read = |text: &str| serde_json::from_str::<Vec<Value>>(text).expect("vectors in JSON");
     let mut all = read(include_str!("../../../tests/vectors/signatures.json"));
     all.extend(read(include_str!("../../../tests/vectors/relay.json")));
     all
@@ -19,9 +19,11 @@ fn explain(record: &Value, options: &[&str]) -> Output {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(record.to_string().as_bytes()).unwrap();
-    child.wait_with_output().unwrap()
+        .expect("start hooksctl");
+    let mut stdin = child.stdin.take().expect("the pipe just asked for");
+    stdin.write_all(record.to_string().as_bytes()).expect("hooksctl reads its input");
+    drop(stdin);
+    child.wait_with_output().expect("hooksctl ends")
 }
 
 /// The record alone, without anything that says how to check it.

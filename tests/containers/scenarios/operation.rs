@@ -146,7 +146,8 @@ pub async fn an_upgrade_under_load_loses_nothing() {
     stack.hooksctl(&["migrate"]).await;
     let new_schema = schema(&stack).await;
     println!("  from schema {old_schema} to {new_schema}");
-    assert!(new_schema > old_schema, "there is a migration between the two builds");
+    let same = std::env::var_os("HOOKS_UPGRADE_SAME_SCHEMA").is_some();
+    assert!(new_schema > old_schema || same, "there is a migration between the two builds");
     // The old build goes on beside the new schema.
     tokio::time::sleep(3 * SECOND).await;
     for service in services {

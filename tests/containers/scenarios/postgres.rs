@@ -113,7 +113,7 @@ async fn promote(stack: &Stack) {
 
 /// Through a pooler in transaction mode everything works, LISTEN on its own connection included.
 pub async fn through_pgbouncer_everything_works() {
-    let stack = Stack::new(&["pgbouncer"]);
+    let stack = Stack::new(&["pgbouncer"]).set("HOOKS_CONFIG_FILE", "./tests/containers/hooks-pooled.yaml");
     stack.up(&["pgbouncer", "migrate"]).await;
     stack.up(&SERVICES).await;
     everything_works(&stack, 400).await;
