@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::frames::{ClientSide, ServerSide};
@@ -35,9 +36,13 @@ impl From<io::Error> for Broken {
 }
 
 /// Serves `client` to its end.
-pub(super) async fn serve(client: TcpStream, number: u64, shared: Arc<Shared>) {
+pub(super) async fn serve(
+    client: TcpStream,
+    number: u64,
+    mut cuts: watch::Receiver<u64>,
+    shared: Arc<Shared>,
+) {
     let open = Open { number, shared: &shared };
-    let mut cuts = shared.cuts.subscribe();
     let Some(server) = (tokio::select! {
         server = connect(&shared) => server,
         _ = cuts.changed() => None,

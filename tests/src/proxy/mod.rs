@@ -232,8 +232,10 @@ async fn accept(address: SocketAddr, shared: Arc<Shared>) {
                 accepted = listener.accept() => {
                     let Ok((client, _)) = accepted else { continue };
                     let number = shared.accepted.fetch_add(1, Ordering::SeqCst);
+                    // Before it counts as open: a cut that waits for it must reach it.
+                    let cuts = shared.cuts.subscribe();
                     lock(&shared.open).insert(number);
-                    links.spawn(link::serve(client, number, shared.clone()));
+                    links.spawn(link::serve(client, number, cuts, shared.clone()));
                 }
                 _ = mode.wait_for(|mode| *mode == Mode::Refuse) => break,
             }

@@ -81,7 +81,7 @@ async fn a_reader_that_takes_nothing_is_cut_and_slows_nobody() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_reader_gets_everything_at_its_own_pace() {
-    let settings = "subscribe: {keepalive: 300ms, stall_timeout: 5s, ring_bytes: 1MiB}\n";
+    let settings = "subscribe: {keepalive: 300ms, stall_timeout: 60s, ring_bytes: 1MiB}\n";
     let relay = Setup { settings, ..Setup::default() }.start().await;
     let mut slow = relay.listen("/subscribe/render").await;
     let event = NewEvent { body: vec![b'x'; 100_000], ..NewEvent::fresh() };
