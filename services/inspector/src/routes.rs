@@ -89,7 +89,7 @@ pub struct Route {
 const USUAL_BODY: usize = 64 * 1024;
 
 impl Route {
-    fn new(method: Method, path: &'static str, access: Access, handler: Handler) -> Self {
+    pub(crate) fn new(method: Method, path: &'static str, access: Access, handler: Handler) -> Self {
         Self {
             method,
             path,
@@ -130,7 +130,7 @@ impl Route {
         self
     }
 
-    fn media(mut self, media: &'static str) -> Self {
+    pub(crate) fn media(mut self, media: &'static str) -> Self {
         self.media = Some(media);
         self
     }
@@ -160,6 +160,8 @@ macro_rules! route {
         Route::new(Method::$method, $path, Access::$access, |call| Box::pin($handler(call)))
     };
 }
+
+pub(crate) use route;
 
 /// Every route of the service.
 pub fn table() -> &'static [Route] {

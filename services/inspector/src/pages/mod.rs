@@ -1,23 +1,82 @@
-//! The pages: plain HTML made here, over the same functions as the API.
+//! The pages: plain HTML made here, over the same functions as the API. A form leads back to a page; everything works
+//! without scripts but the live list and copying.
 
-use crate::error::Error;
-use crate::http::{Answer, Incoming};
-use crate::routes::Route;
-use maud::{DOCTYPE, html};
+mod account;
+mod assets;
+mod audit;
+mod body;
+mod deliveries;
+mod entrance;
+mod event;
+mod events;
+mod layout;
+mod overview;
+mod people;
+mod plot;
+mod push;
+mod sources;
+mod tokens;
+
+pub use layout::failure;
+
+use crate::access::Access;
+use crate::routes::{Method, Route, route};
 
 /// The routes of the pages.
 pub fn routes() -> Vec<Route> {
-    Vec::new()
+    let mut all = vec![
+        route!(Get "/" Reader overview::show),
+        route!(Get "/assets/style.css" Public assets::style),
+        route!(Get "/assets/page.js" Public assets::script),
+        route!(Get "/login" Public entrance::login),
+        route!(Post "/login" Public entrance::sign_in),
+        route!(Post "/logout" Browser entrance::sign_out),
+        route!(Get "/signup" Public entrance::signup),
+        route!(Post "/signup" Public entrance::sign_up),
+        route!(Get "/device" Browser entrance::device),
+        route!(Post "/device" Browser entrance::answer_device),
+        route!(Get "/me" Browser account::show),
+        route!(Post "/me/tokens" Browser account::create_token),
+        route!(Post "/me/tokens/{id}/revoke" Browser account::revoke_token),
+        route!(Post "/me/password" Browser account::password),
+        route!(Post "/me/sessions/{id}/end" Browser account::end_session),
+        route!(Get "/events" Reader events::list),
+        route!(Get "/events/live" Reader events::live).media("text/event-stream"),
+        route!(Get "/events/{source}/{sequence}" Reader event::show),
+        route!(Get "/events/{source}/{sequence}/body" Reader event::raw),
+        route!(Post "/events/{source}/{sequence}/replay" Reader event::replay),
+    ];
+    all.extend(operating());
+    all
 }
 
-/// What went wrong, as a page.
-pub fn failure(incoming: &Incoming, error: &Error) -> Answer {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head { meta charset="utf-8"; title { "hooks" } }
-            body { main { h1 { (error.status()) } p { (error) } p { small { "request " (incoming.origin.request_id) } } } }
-        }
-    };
-    Answer::html(error.status(), page)
+fn operating() -> Vec<Route> {
+    vec![
+        route!(Get "/deliveries" Reader deliveries::list),
+        route!(Post "/deliveries/replay" Admin deliveries::bulk),
+        route!(Get "/deliveries/{id}" Reader deliveries::show),
+        route!(Post "/deliveries/{id}/replay" Admin deliveries::replay),
+        route!(Post "/deliveries/{id}/cancel" Admin deliveries::cancel),
+        route!(Get "/sources" Reader sources::list),
+        route!(Get "/sources/{name}" Reader sources::show),
+        route!(Get "/listeners" Reader sources::listeners),
+        route!(Get "/push" Reader push::list),
+        route!(Post "/push" Admin push::create),
+        route!(Get "/push/{id}" Reader push::show),
+        route!(Post "/push/{id}/pause" Admin push::pause),
+        route!(Post "/push/{id}/resume" Admin push::resume),
+        route!(Post "/push/{id}/test" Admin push::test),
+        route!(Post "/push/{id}/rotate-secret" Admin push::rotate),
+        route!(Post "/push/{id}/delete" Admin push::delete),
+        route!(Get "/tokens" Admin tokens::list),
+        route!(Post "/tokens" Admin tokens::create),
+        route!(Post "/tokens/{id}/revoke" Admin tokens::revoke),
+        route!(Get "/users" Admin people::list),
+        route!(Post "/users/invites" Admin people::invite),
+        route!(Post "/users/invites/{id}/revoke" Admin people::revoke_invite),
+        route!(Post "/users/{id}/change" Admin people::change),
+        route!(Post "/users/{id}/deactivate" Admin people::deactivate),
+        route!(Post "/users/{id}/reactivate" Admin people::reactivate),
+        route!(Get "/audit" Admin audit::list),
+    ]
 }

@@ -211,7 +211,7 @@ impl Desk {
             let millis = n as f64;
             client
                 .execute(
-                    &sql,
+                    sql,
                     &[&millis, &source, &event.id, &event.kind, &target, &headers, &event.body, &age],
                 )
                 .await

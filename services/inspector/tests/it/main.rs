@@ -5,6 +5,7 @@ mod desk;
 mod device;
 mod events;
 mod openapi;
+mod pages;
 mod people;
 mod plans;
 mod push;

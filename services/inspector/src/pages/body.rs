@@ -1,0 +1,89 @@
+//! A body as people can read it. Whatever it is, it is text to us: it is escaped, never interpreted.
+
+use maud::{Markup, html};
+use serde_json::Value;
+use std::fmt::Write as _;
+
+/// Bytes shown of a body that is not shown whole.
+const LONGEST_TEXT: usize = 256 * 1024;
+const LONGEST_HEX: usize = 4 * 1024;
+
+/// Types of images that browsers decode without running anything.
+pub fn is_image(content_type: &str) -> bool {
+    matches!(content_type, "image/png" | "image/jpeg" | "image/gif" | "image/webp")
+}
+
+/// JSON pretty, a form as a table, text as it is, all else in hex.
+pub fn show(content_type: &str, body: &[u8], image_address: &str) -> Markup {
+    if body.is_empty() {
+        return html! { p.faint { "The body is empty." } };
+    }
+    if is_image(content_type) {
+        return html! { img.body src=(image_address) alt="The body, an image"; };
+    }
+    let Ok(text) = std::str::from_utf8(body) else { return hex(body) };
+    if content_type.contains("x-www-form-urlencoded") {
+        return form(text);
+    }
+    let looks_like_json = content_type.contains("json") || text.trim_start().starts_with(['{', '[']);
+    if looks_like_json && let Ok(json) = serde_json::from_str::<Value>(text) {
+        return pretty(&serde_json::to_string_pretty(&json).unwrap_or_default());
+    }
+    if text.chars().any(|c| c.is_control() && !c.is_whitespace()) { hex(body) } else { pretty(text) }
+}
+
+fn pretty(text: &str) -> Markup {
+    let end = text.floor_char_boundary(LONGEST_TEXT);
+    html! {
+        pre id="body" tabindex="0" { (text[..end]) }
+        @if end < text.len() { p.faint { "Only the beginning is shown." } }
+    }
+}
+
+fn form(text: &str) -> Markup {
+    let pairs: Vec<_> = url::form_urlencoded::parse(text.as_bytes()).take(1_000).collect();
+    html! { table id="body" {
+        thead { tr { th { "Field" } th { "Value" } } }
+        tbody { @for (name, value) in &pairs { tr { td { code { (name) } } td.wrap { code { (value) } } } } }
+    } }
+}
+
+fn hex(body: &[u8]) -> Markup {
+    let mut out = String::new();
+    for (row, bytes) in body[..body.len().min(LONGEST_HEX)].chunks(16).enumerate() {
+        let _ = write!(out, "{:08x}  ", row * 16);
+        for place in 0..16 {
+            match bytes.get(place) {
+                Some(byte) => drop(write!(out, "{byte:02x} ")),
+                None => out.push_str("   "),
+            }
+        }
+        out.push(' ');
+        out.extend(
+            bytes
+                .iter()
+                .map(|byte| if byte.is_ascii_graphic() || *byte == b' ' { *byte as char } else { '.' }),
+        );
+        out.push('\n');
+    }
+    html! {
+        pre id="body" tabindex="0" { (out) }
+        @if body.len() > LONGEST_HEX { p.faint { "Only the beginning is shown." } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_shown_by_what_it_is() {
+        let shown = |kind: &str, body: &[u8]| show(kind, body, "/x").into_string();
+        assert!(shown("application/json", b"{\"a\":1}").contains("{\n  &quot;a&quot;: 1\n}"));
+        assert!(shown("application/x-www-form-urlencoded", b"a=%3Cb%3E").contains("&lt;b&gt;"));
+        assert!(shown("text/html", b"<script>alert(1)</script>").contains("&lt;script&gt;"));
+        assert!(shown("", &[0, 1, 0xff]).contains("00000000  00 01 ff"));
+        assert!(shown("image/svg+xml", b"<svg/>").contains("&lt;svg/&gt;"));
+        assert!(shown("image/png", b"x").contains("<img"));
+    }
+}
