@@ -41,11 +41,17 @@ enum Command {
     #[command(subcommand)]
     Events(commands::events::Command),
     #[command(subcommand)]
+    Push(commands::push::Command),
+    #[command(subcommand)]
+    Deliveries(commands::deliveries::Command),
+    #[command(subcommand)]
     Token(commands::token::Command),
     #[command(subcommand)]
     Sources(commands::sources::Command),
     #[command(subcommand)]
     Signature(commands::signature::Command),
+    #[command(subcommand)]
+    Secrets(commands::secrets::Command),
     Migrate(commands::migrate::Args),
     Verify(commands::verify::Args),
     Prune(commands::prune::Args),
@@ -79,9 +85,12 @@ async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Replay(args) => commands::replay::run(global, args).await,
         Command::Send(args) => commands::send::run(global, args).await,
         Command::Events(command) => commands::events::run(global, command).await,
+        Command::Push(command) => commands::push::run(global, command).await,
+        Command::Deliveries(command) => commands::deliveries::run(global, command).await,
         Command::Token(command) => commands::token::run(global, command).await,
         Command::Sources(command) => commands::sources::run(global, command).await,
         Command::Signature(command) => commands::signature::run(global, command),
+        Command::Secrets(command) => commands::secrets::run(global, command).await,
         Command::Migrate(args) => commands::migrate::run(args).await,
         Command::Verify(args) => commands::verify::run(global, args).await,
         Command::Prune(args) => commands::prune::run(global, args).await,

@@ -11,7 +11,7 @@ use crate::config::SYSTEM_SOURCE;
 use crate::db::{Session, notify_once};
 use crate::ids;
 use crate::sealed::{Keyring, Place};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use time::OffsetDateTime;
@@ -37,7 +37,7 @@ impl std::fmt::Debug for Desk {
 }
 
 /// A subscription as operators see it. No secret.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Subscription {
     pub id: String,
     pub name: String,
@@ -74,6 +74,7 @@ pub struct Subscription {
     /// Failed deliveries; 1001 stands for more than 1000.
     pub failed: i64,
     /// Timeouts and refused connections in a row.
+    #[serde(alias = "consecutive_failures")]
     pub strikes: i32,
     /// While the circuit is open: when the receiver is tried next.
     #[serde(with = "time::serde::rfc3339::option")]

@@ -1,6 +1,6 @@
 //! `hooksctl events`: what is stored.
 
-use super::Usage;
+use super::{Usage, event_replay};
 use crate::moment::parse_moment;
 use crate::options::Global;
 use crate::output::{Colour, Paint, bytes, line, note, printable, raw};
@@ -9,11 +9,12 @@ use crate::stream::{BodyOf, Message};
 use anyhow::Result;
 use serde_json::Value;
 
-/// Look at stored events
+/// Look at stored events, and send them again
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     List(ListArgs),
     Show(ShowArgs),
+    Replay(event_replay::Args),
 }
 
 /// List events, the newest first. Talks to: the subscribe service.
@@ -64,6 +65,7 @@ pub async fn run(global: &Global, command: Command) -> Result<()> {
     match command {
         Command::List(args) => list(global, args).await,
         Command::Show(args) => show(global, args).await,
+        Command::Replay(args) => event_replay::run(global, args).await,
     }
 }
 

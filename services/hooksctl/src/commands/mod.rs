@@ -2,14 +2,19 @@
 //! ingest, the inspector's API, or the database.
 
 pub mod completions;
+pub mod confirm;
 pub mod database;
+pub mod deliveries;
 pub mod dev;
 pub mod doctor;
+pub mod event_replay;
 pub mod events;
 pub mod forward;
 pub mod migrate;
 pub mod prune;
+pub mod push;
 pub mod replay;
+pub mod secrets;
 pub mod send;
 pub mod signature;
 pub mod sources;

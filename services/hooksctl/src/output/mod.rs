@@ -2,6 +2,7 @@
 //! only on a terminal; a reader that goes away (`hooksctl tail … | head`) ends the command quietly.
 
 mod clock;
+pub mod fields;
 mod paint;
 mod screen;
 mod text;

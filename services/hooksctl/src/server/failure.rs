@@ -52,7 +52,9 @@ pub async fn refusal(endpoint: &Endpoint, about: &str, answer: reqwest::Response
         }
         StatusCode::NOT_FOUND => NotFound(format!("{place} has no {about} (404 {reason})")).into(),
         StatusCode::BAD_REQUEST => Usage(format!("{place} cannot use the request (400): {reason}")).into(),
-        StatusCode::CONFLICT => Refused(format!("{place} refuses (409): {reason}")).into(),
+        StatusCode::CONFLICT | StatusCode::GONE | StatusCode::UNPROCESSABLE_ENTITY => {
+            Refused(format!("{place} refuses ({}): {reason}", status.as_u16())).into()
+        }
         status if status.is_redirection() => Failed(format!(
             "{place} answers {status} and points to {}; give the final URL with {} or {}",
             location.as_deref().map_or("nowhere".to_owned(), printable),

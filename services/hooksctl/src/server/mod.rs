@@ -6,6 +6,7 @@ mod json_api;
 
 pub use failure::{cause, refusal, unreachable};
 pub use fetch::{Listed, Query};
+pub use json_api::Pages;
 
 use crate::commands::Usage;
 use anyhow::{Context, Result};
