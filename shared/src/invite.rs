@@ -2,8 +2,11 @@
 //! shown once and stored as their SHA-256.
 
 use crate::Secret;
+use crate::db::{Session, Sql};
 use rand::RngCore;
 use sha2::{Digest, Sha256};
+use time::OffsetDateTime;
+use uuid::Uuid;
 
 const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
@@ -20,6 +23,37 @@ pub fn mint() -> Secret {
 pub fn hash(code: &str) -> Vec<u8> {
     let letters: String = code.chars().filter(char::is_ascii_alphanumeric).collect();
     Sha256::digest(letters.to_ascii_uppercase().as_bytes()).to_vec()
+}
+
+const BOOTSTRAP: Sql = Sql {
+    name: "bootstrap_invite",
+    // Of two at once the second waits for the first, then ends its invite: one code is good.
+    text: "with locked as (select pg_advisory_xact_lock(7523094288207667561)), \
+           old as (update invites set expires_at = least(expires_at, now()) \
+                   where bootstrap and consumed_at is null and (select count(*) from locked) = 1), \
+           made as (insert into invites (id, code_hash, role, bootstrap, expires_at) \
+                    select $1, $2, 'admin', true, now() + interval '24 hours' \
+                    from locked where not exists (select from people where deactivated_at is null) \
+                    returning id, expires_at), \
+           told as (insert into audit (actor, action, subject, details) \
+                    select 'hooksctl', 'invite.create', 'invite:' || id, '{\"role\": \"admin\", \"bootstrap\": true}' \
+                    from made) \
+           select expires_at from made",
+};
+
+/// The first administrator's invite.
+#[derive(Debug)]
+pub struct Bootstrap {
+    pub code: Secret,
+    pub expires_at: OffsetDateTime,
+}
+
+/// Makes the invite by which the first administrator comes, good for a day; an earlier one that nobody used ends. None
+/// where there is somebody already: they can invite. `hooksctl admin init` prints `<inspector>/signup?code=<code>`.
+pub async fn bootstrap(session: &Session) -> Result<Option<Bootstrap>, tokio_postgres::Error> {
+    let code = mint();
+    let row = session.row(BOOTSTRAP, &[&Uuid::new_v4(), &hash(code.expose())]).await?;
+    row.map(|row| Ok(Bootstrap { code, expires_at: row.try_get("expires_at")? })).transpose()
 }
 
 #[cfg(test)]

@@ -141,6 +141,9 @@ async fn tidy(session: &Session, settings: &Settings, report: &mut Report) -> Re
     report.stale_instances = session.run(statements::TIDY_INSTANCES, &[]).await?
         + session.run(statements::TIDY_LISTENERS, &[]).await?;
     report.handshakes = session.run(statements::TIDY_HANDSHAKES, &[]).await?;
+    if let Some(row) = session.row(statements::TIDY_PEOPLE, &[]).await? {
+        report.sign_ins = u64::try_from(row.get::<_, i64>("people")).unwrap_or(0);
+    }
     session.run(statements::DROP_SEARCH_PARTITIONS, &[]).await?;
     session.run(statements::TIDY_NOTICES, &[]).await?;
     if let Retention::For(kept) = settings.audit_retention {

@@ -24,6 +24,8 @@ pub struct Report {
     pub replay_requests: u64,
     pub stale_instances: u64,
     pub handshakes: u64,
+    /// Sessions, pairings and invites that ended.
+    pub sign_ins: u64,
 }
 
 impl Report {
@@ -47,6 +49,7 @@ impl fmt::Display for Report {
             (self.replay_requests, "replay requests"),
             (self.stale_instances, "stale instances and listeners"),
             (self.handshakes, "old handshakes"),
+            (self.sign_ins, "ended sessions, pairings and invites"),
         ];
         let words: Vec<String> =
             counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();

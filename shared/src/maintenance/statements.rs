@@ -24,6 +24,7 @@ pub const TIDY_TOKENS: Sql = sql!("store/tidy_tokens.sql");
 pub const TIDY_REPLAYS: Sql = sql!("store/tidy_replays.sql");
 pub const TIDY_INSTANCES: Sql = sql!("store/tidy_instances.sql");
 pub const TIDY_LISTENERS: Sql = sql!("store/tidy_listeners.sql");
+pub const TIDY_PEOPLE: Sql = sql!("store/tidy_people.sql");
 pub const TIDY_HANDSHAKES: Sql = sql!("store/tidy_handshakes.sql");
 pub const TIDY_AUDIT: Sql = sql!("store/tidy_audit.sql");
 pub const TIDY_NOTICES: Sql = sql!("store/tidy_notices.sql");
@@ -51,6 +52,7 @@ pub const STATEMENTS: &[Sql] = &[
     TIDY_REPLAYS,
     TIDY_INSTANCES,
     TIDY_LISTENERS,
+    TIDY_PEOPLE,
     TIDY_HANDSHAKES,
     TIDY_AUDIT,
     TIDY_NOTICES,

@@ -142,3 +142,20 @@ async fn the_audit_is_filtered_and_exported() {
     let secrets: i64 = desk.db.query_one("select count(*) from audit where details::text like '%hk!_%' escape '!' or details::text like '%horse%'", &[]).await.get(0);
     assert_eq!(secrets, 0);
 }
+
+#[tokio::test]
+async fn the_first_administrator_comes_by_an_invite_made_on_the_database() {
+    let desk = Desk::open().await;
+    let target = hooks_shared::db::Target::parse(&hooks_shared::Secret::new(desk.db.url())).expect("a URL");
+    let options = hooks_shared::db::SessionOptions::service("test");
+    let session = hooks_shared::db::connect(&target, &options).await.expect("connects");
+    let make = async || hooks_shared::invite::bootstrap(&session).await.expect("a statement");
+    let (old, new) = (make().await.expect("an invite"), make().await.expect("another"));
+    let wish = |code: &str, email: &str| json!({"code": code, "email": email, "name": "N", "password": PASSWORD});
+    let signup = "/api/auth/signup";
+    assert_eq!(desk.call(As::Nobody, "POST", signup, wish(old.code.expose(), "a@example.com")).await.status, 410);
+    let made = desk.call(As::Nobody, "POST", signup, wish(new.code.expose(), "ada@example.com")).await;
+    assert_eq!((made.status, made.json()["role"].clone()), (201, json!("admin")), "{}", made.text());
+    assert!(make().await.is_none());
+    assert_eq!(desk.audited().await[0], ("invite.create".to_owned(), "done".to_owned()));
+}
