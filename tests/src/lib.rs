@@ -12,6 +12,7 @@ pub mod config;
 pub mod db;
 pub mod gate;
 pub mod http;
+pub mod load;
 pub mod nasty;
 pub mod pg;
 pub mod port;

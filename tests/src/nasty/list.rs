@@ -53,7 +53,7 @@ fn binaries() -> Vec<Draft> {
         Draft::new("nothing but nuls", vec![0; 1000]),
         Draft::new("not utf-8", b"{\"a\":\"\xff\xfe\xc3\"}")
             .header("Content-Type", "application/json; charset=utf-8"),
-        Draft::new("utf-16", b"\xff\xfe{\0\"\0a\0\"\0:\01\0}\0")
+        Draft::new("utf-16", b"\xff\xfe{\0\"\0a\0\"\0:\0\x31\0}\0")
             .header("Content-Type", "application/json; charset=utf-16"),
         Draft::new("gzip", GZIP)
             .header("Content-Encoding", "gzip")

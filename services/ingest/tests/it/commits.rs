@@ -1,10 +1,10 @@
 //! A COMMIT whose answer is lost: the same batch again, until it is certain.
 
-use crate::load::{Load, settle};
-use crate::stage::{PATIENCE, SOURCES, Stage, hub, post, sequence};
+use crate::stage::{FEEDS, PATIENCE, SOURCES, Stage, hub, post, sequence};
 use futures_util::future::join_all;
 use hooks_testkit::db::TestDb;
 use hooks_testkit::http::{RawResponse, exchange};
+use hooks_testkit::load::Load;
 use hooks_testkit::proxy::{At, Cut, Proxy};
 use std::collections::BTreeSet;
 
@@ -82,11 +82,11 @@ async fn under_load_with_every_tenth_commit_cut_somewhere_the_accounts_agree() {
         let sometimes = move |sql: &str| is_commit(sql) && rand::random_ratio(1, 30);
         proxy.cut_when(At::sql(sometimes).always(), cut)
     });
-    let load = Load::start(&[stage.address], 16);
+    let load = Load::start(&[stage.address], 16, &FEEDS);
     load.goes_on(1000).await;
     for trip in &trips {
         trip.wait(PATIENCE).await;
     }
     proxy.clear_trips();
-    assert!(settle(&stage, load).await >= 1000);
+    assert!(stage.settle(load).await >= 1000);
 }

@@ -2,7 +2,7 @@
 
 use crate::stage::{PATIENCE, SECRET, Stage, ask, hub, plain, post, sequence};
 use hooks_testkit::http::{RawConnection, exchange, request};
-use hooks_testkit::sign::{self, Headers, borrowed, now};
+use hooks_testkit::sign::{self, Headers, now};
 use hooks_testkit::until;
 
 fn marked(id: &str, body: &[u8]) -> Headers {

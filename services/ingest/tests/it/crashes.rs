@@ -1,9 +1,9 @@
 //! Accepted means committed, whoever is killed.
 
-use crate::load::{Load, assert_accounts_agree, assert_gapless};
-use crate::stage::{PATIENCE, SOURCES};
+use crate::stage::{FEEDS, PATIENCE, SOURCES};
 use hooks_testkit::config::ConfigFile;
 use hooks_testkit::db::TestDb;
+use hooks_testkit::load::{Load, assert_accounts_agree, assert_gapless};
 use hooks_testkit::pg::{Cluster, Options, StopMode};
 use hooks_testkit::port;
 use hooks_testkit::process::{Launch, Signal};
@@ -25,7 +25,7 @@ async fn what_was_acknowledged_survives_kill_9_of_one_of_two_ingests() {
     let _other = on_port(&config, &db, other_port).start_ready(PATIENCE).await;
     let mut mortal = on_port(&config, &db, mortal_port).start_ready(PATIENCE).await;
     let addresses = [mortal_port, other_port].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
-    let load = Load::start(&addresses, 16);
+    let load = Load::start(&addresses, 16, &FEEDS);
     for _ in 0..5 {
         load.goes_on(150).await;
         mortal.signal(Signal::Kill);
@@ -44,7 +44,7 @@ async fn what_was_acknowledged_survives_a_crash_of_the_server() {
     let db = TestDb::on(&cluster).await;
     let config = ConfigFile::write(&format!("ingest: {{commit_deadline: 1s}}{SOURCES}"));
     let service = on_port(&config, &db, 0).start_ready(PATIENCE).await;
-    let load = Load::start(&[service.address().await], 16);
+    let load = Load::start(&[service.address().await], 16, &FEEDS);
     for round in 0..4 {
         load.goes_on(150).await;
         if round % 2 == 0 {

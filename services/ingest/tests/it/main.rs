@@ -8,7 +8,6 @@ mod connections;
 mod crashes;
 mod handshakes;
 mod limits;
-mod load;
 mod outages;
 mod poison;
 mod promotion;

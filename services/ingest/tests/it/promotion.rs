@@ -1,9 +1,9 @@
 //! A standby that was promoted although it had not received the last commits.
 
-use crate::load::assert_gapless;
 use crate::stage::{PATIENCE, SOURCES, Stage, launch, plain, post, sequence};
 use hooks_testkit::db::TestDb;
 use hooks_testkit::http::exchange;
+use hooks_testkit::load::assert_gapless;
 use hooks_testkit::pg::{Cluster, Options, StopMode};
 use hooks_testkit::proxy::Proxy;
 use hooks_testkit::until;

@@ -1,10 +1,10 @@
 //! SIGHUP and SIGTERM.
 
-use crate::load::{Load, settle};
-use crate::stage::{PATIENCE, SOURCES, Stage, ask, hub, plain, post};
+use crate::stage::{FEEDS, PATIENCE, SOURCES, Stage, ask, hub, plain, post};
 use hooks_testkit::db::TestDb;
 use hooks_testkit::gate::Gate;
 use hooks_testkit::http::{RawConnection, exchange, get};
+use hooks_testkit::load::Load;
 use hooks_testkit::process::Signal;
 use hooks_testkit::proxy::{At, Proxy};
 use hooks_testkit::until;
@@ -62,7 +62,7 @@ async fn a_faulty_configuration_changes_nothing_and_is_named_in_the_log() {
 #[tokio::test]
 async fn sigterm_under_load_answers_what_is_under_way_and_exits_0() {
     let stage = Stage::start().await;
-    let load = Load::start(&[stage.address], 16);
+    let load = Load::start(&[stage.address], 16, &FEEDS);
     load.goes_on(200).await;
     let start = Instant::now();
     stage.service.signal(Signal::Term);
@@ -70,7 +70,7 @@ async fn sigterm_under_load_answers_what_is_under_way_and_exits_0() {
     assert_eq!(status.code(), Some(0));
     // A busy client's connection is closed between two of its requests, not after the longest drain.
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
-    assert!(settle(&stage, load).await >= 200);
+    assert!(stage.settle(load).await >= 200);
 }
 
 #[tokio::test]

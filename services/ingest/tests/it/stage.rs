@@ -3,6 +3,7 @@
 use hooks_testkit::config::ConfigFile;
 use hooks_testkit::db::TestDb;
 use hooks_testkit::http::{RawConnection, RawResponse, exchange, request};
+use hooks_testkit::load::{Feed, Load, assert_accounts_agree, assert_gapless};
 use hooks_testkit::process::{Launch, Service};
 use hooks_testkit::sign::{self, Headers, STANDARD_WEBHOOKS_SECRET, borrowed};
 use hooks_testkit::until;
@@ -25,6 +26,9 @@ sources:
     verifier: {type: hmac, signature: ['header:X-Signature'], signed: '{body}'}
     secret: s3cret-of-the-tests
 ";
+
+/// What a load sends.
+pub const FEEDS: [Feed; 2] = [("plain", plain), ("hub", hub)];
 
 /// A running ingest with its database and its configuration.
 pub struct Stage {
@@ -69,6 +73,13 @@ impl Stage {
 
     pub async fn count(&self, source: &str) -> i64 {
         self.db.query_one("select count(*) from events where source = $1", &[&source]).await.get(0)
+    }
+
+    /// Ends a load; what its clients know must be what is stored. Returns how many events were accepted.
+    pub async fn settle(&self, load: Load) -> usize {
+        let sent = load.end().await;
+        assert_gapless(&self.db).await;
+        assert_accounts_agree(&self.db, &sent).await
     }
 
     /// Waits until the bodies in memory have this size together. The gauge moves with the next request that is

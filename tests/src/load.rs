@@ -1,16 +1,23 @@
 //! Providers that send and, as providers do, send again what was not accepted; and the account of what they know.
 
-use crate::stage::{PATIENCE, Stage, hub, plain, post};
-use hooks_testkit::db::TestDb;
-use hooks_testkit::http::RawConnection;
-use hooks_testkit::until;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
 use tokio::task::JoinHandle;
 
-const SOURCES: [&str; 2] = ["plain", "hub"];
+use crate::db::TestDb;
+use crate::http::{RawConnection, request};
+use crate::sign::{Headers, borrowed};
+use crate::until;
+
+/// How long the load may take to get on, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A source and what signs its events, from an id and a body.
+pub type Feed = (&'static str, fn(&str, &[u8]) -> Headers);
 
 /// One event as its provider sees it.
 #[derive(Debug)]
@@ -24,6 +31,7 @@ pub struct Sent {
 }
 
 /// Clients that send until told to stop.
+#[derive(Debug)]
 pub struct Load {
     stop: Arc<AtomicBool>,
     accepted: Arc<AtomicUsize>,
@@ -32,13 +40,15 @@ pub struct Load {
 }
 
 impl Load {
-    /// `clients` connections, each to the next of `addresses` after every failure.
-    pub fn start(addresses: &[SocketAddr], clients: usize) -> Self {
+    /// `clients` connections, each to the next of `addresses` after every failure, each sending to all of `feeds` in
+    /// turn.
+    pub fn start(addresses: &[SocketAddr], clients: usize, feeds: &[Feed]) -> Self {
         let (stop, accepted, refused) = <(Arc<AtomicBool>, Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
         let clients = (0..clients).map(|number| {
             let client = Client {
                 number,
                 addresses: addresses.to_vec(),
+                feeds: feeds.to_vec(),
                 turn: number,
                 connection: None,
                 stop: stop.clone(),
@@ -51,6 +61,7 @@ impl Load {
         Self { stop, accepted, refused, clients }
     }
 
+    /// How many events have been accepted.
     pub fn accepted(&self) -> usize {
         self.accepted.load(Ordering::SeqCst)
     }
@@ -85,6 +96,7 @@ impl Load {
 struct Client {
     number: usize,
     addresses: Vec<SocketAddr>,
+    feeds: Vec<Feed>,
     turn: usize,
     connection: Option<RawConnection>,
     stop: Arc<AtomicBool>,
@@ -97,17 +109,16 @@ impl Client {
         let mut all = Vec::new();
         while !self.stop.load(Ordering::SeqCst) {
             let id = format!("load-{}-{}", self.number, all.len());
-            let source = SOURCES[all.len() % SOURCES.len()];
-            all.push(self.deliver(source, id).await);
+            let feed = self.feeds[all.len() % self.feeds.len()];
+            all.push(self.deliver(feed, id).await);
         }
         all
     }
 
     /// Sends one event until it is accepted or the load ends.
-    async fn deliver(&mut self, source: &'static str, id: String) -> Sent {
-        let body = id.as_bytes();
-        let headers = if source == "hub" { hub(&id, body) } else { plain(&id, body) };
-        let bytes = post(source, &headers, body);
+    async fn deliver(&mut self, (source, sign): Feed, id: String) -> Sent {
+        let headers = sign(&id, id.as_bytes());
+        let bytes = request("POST", &format!("/ingest/{source}"), &borrowed(&headers), id.as_bytes());
         let mut sent = Sent { source, id, accepted: None, odd: Vec::new() };
         while sent.accepted.is_none() && !self.stop.load(Ordering::SeqCst) {
             match self.once(&bytes).await {
@@ -184,11 +195,4 @@ pub async fn assert_gapless(db: &TestDb) {
         assert_eq!((head, head), (count, newest), "{source}");
         assert!(row.get::<_, bool>(4), "{source}: arrival times go back");
     }
-}
-
-/// Both of the above, after the end of a load.
-pub async fn settle(stage: &Stage, load: Load) -> usize {
-    let sent = load.end().await;
-    assert_gapless(&stage.db).await;
-    assert_accounts_agree(&stage.db, &sent).await
 }
