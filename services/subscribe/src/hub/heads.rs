@@ -22,6 +22,9 @@ pub(super) struct HeadWatcher {
     pub listen: ListenState,
     /// What this task read last, to notice a log that became shorter.
     pub known: HashMap<String, Head>,
+    /// The feeds' heads that the last read did not reach. A feed may have heard of a number from somebody who read
+    /// later than this task, but then the next read reaches it.
+    pub unreached: HashMap<String, i64>,
 }
 
 /// Why the watcher stops waiting.
@@ -114,10 +117,17 @@ impl HeadWatcher {
 
     fn saw(&mut self, source: String, head: Head) {
         let Some(feed) = self.hub.feed(&source) else { return };
-        let before = self.known.insert(source.clone(), head);
-        match before.filter(|before| before.sequence > head.sequence) {
+        let before = self.known.insert(source.clone(), head).map(|before| before.sequence);
+        let heard = feed.head().sequence;
+        let doubted = match heard > head.sequence {
+            true => self.unreached.insert(source.clone(), heard),
+            false => self.unreached.remove(&source),
+        };
+        let lost = before.max(doubted).filter(|before| *before > head.sequence);
+        match lost {
             Some(before) => {
-                log::warn!(source, before = before.sequence, now = head.sequence; "the log became shorter: commits were lost in a failover");
+                log::warn!(source, before, now = head.sequence; "the log became shorter: commits were lost in a failover");
+                self.unreached.remove(&source);
                 feed.log_is_shorter(head);
             }
             None => feed.saw_head(head),

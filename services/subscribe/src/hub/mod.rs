@@ -83,8 +83,13 @@ impl Hub {
             }
             None => (None, ListenState::default()),
         };
-        let heads =
-            HeadWatcher { hub: Arc::clone(&hub), hints, listen: state.clone(), known: HashMap::new() };
+        let heads = HeadWatcher {
+            hub: Arc::clone(&hub),
+            hints,
+            listen: state.clone(),
+            known: HashMap::new(),
+            unreached: HashMap::new(),
+        };
         let replays = ReplayWatcher { hub: Arc::clone(&hub), listen: state, last: None };
         tokio::spawn(heads.run(shutdown.clone()));
         tokio::spawn(replays.run(shutdown));
