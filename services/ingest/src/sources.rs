@@ -2,7 +2,7 @@
 
 use hooks_shared::Config;
 use hooks_shared::Secret;
-use hooks_shared::config::{DEFAULT_BODY_LIMIT, DedupeWindow, Source};
+use hooks_shared::config::{DEFAULT_BODY_LIMIT, DedupeWindow, Source, effective_dedupe};
 use hooks_shared::verify::{Ack, Dedupe, KeyStore, Settings, Verifier};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -24,16 +24,9 @@ pub struct ReadySource {
 }
 
 impl ReadySource {
-    /// For how long a repeat counts as the same event: the source's own window; else five minutes where only
-    /// the body tells events apart; else the top level's; else a day.
+    /// For how long a repeat counts as the same event.
     pub fn window_for(&self, dedupe: &Dedupe) -> DedupeWindow {
-        if let Some(own) = self.dedupe_window {
-            return own;
-        }
-        match dedupe {
-            Dedupe::Body => DedupeWindow::BODY_ONLY,
-            _ => self.default_dedupe.unwrap_or(DedupeWindow::DEFAULT),
-        }
+        effective_dedupe(self.dedupe_window, self.default_dedupe, matches!(dedupe, Dedupe::Body))
     }
 
     /// The answer to an event that was stored before: the scheme's own, but plain 200 where that is 202.

@@ -14,7 +14,7 @@ mod tests;
 
 pub use push::{PushSettings, RetrySchedule};
 pub use settings::{IngestSettings, InspectorSettings, SubscribeSettings};
-pub use source::{DedupeWindow, Retention, Source, effective_skew};
+pub use source::{DedupeWindow, Retention, Source, effective_dedupe, effective_skew};
 pub use table::Fault;
 pub use values::{Env, duration as parse_duration, size as parse_size};
 

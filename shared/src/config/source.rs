@@ -121,6 +121,20 @@ pub fn effective_skew(source: &Source, verifier_max_age: Option<Duration>) -> Du
     source.skew_window.or(verifier_max_age).or(source.default_skew).unwrap_or(DEFAULT_SKEW)
 }
 
+/// For how long a repeat counts as the same event: the source's own window; else five minutes where only the
+/// body tells events apart; else the top level's; else a day. Ingest keeps to it, `hooksctl` shows it.
+pub fn effective_dedupe(
+    own: Option<DedupeWindow>,
+    default: Option<DedupeWindow>,
+    body_only: bool,
+) -> DedupeWindow {
+    match own {
+        Some(window) => window,
+        None if body_only => DedupeWindow::BODY_ONLY,
+        None => default.unwrap_or(DedupeWindow::DEFAULT),
+    }
+}
+
 pub(super) struct Defaults {
     pub body_size_limit: Option<u64>,
     pub dedupe_window: Option<DedupeWindow>,

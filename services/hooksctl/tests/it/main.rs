@@ -4,11 +4,15 @@ mod support;
 
 mod bytes;
 mod database;
+mod deliveries;
 mod dev;
 mod doctor;
 mod forward;
 mod misuse;
+mod operators;
+mod push;
 mod replay;
 mod send;
 mod sleep;
+mod sources;
 mod tail;
