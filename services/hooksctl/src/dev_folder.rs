@@ -51,13 +51,14 @@ impl DevFolder {
 }
 
 /// The value after `name` on its line; lines that begin with `#` are for people.
-fn lookup(text: &str, name: &str) -> Option<String> {
+pub fn lookup(text: &str, name: &str) -> Option<String> {
     let pairs = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(' '));
     let (_, value) = pairs.into_iter().find(|(known, _)| *known == name)?;
     Some(value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-fn private(path: &Path) -> Result<(), String> {
+/// An error where others may read a file, or it is somebody else's.
+pub fn private(path: &Path) -> Result<(), String> {
     let meta = std::fs::metadata(path).map_err(|error| error.to_string())?;
     // SAFETY: geteuid has no preconditions and cannot fail.
     let me = unsafe { libc::geteuid() };

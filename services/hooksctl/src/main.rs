@@ -4,6 +4,7 @@ mod commands;
 mod cursor;
 mod dev_folder;
 mod interrupt;
+mod logins;
 mod migrations;
 mod moment;
 mod options;
@@ -45,11 +46,21 @@ enum Command {
     #[command(subcommand)]
     Deliveries(commands::deliveries::Command),
     #[command(subcommand)]
+    User(commands::user::Command),
+    #[command(subcommand)]
+    Invite(commands::invite::Command),
+    Audit(commands::audit::Args),
+    Login(commands::login::LoginArgs),
+    Logout(commands::login::LogoutArgs),
+    Whoami(commands::login::WhoamiArgs),
+    #[command(subcommand)]
     Token(commands::token::Command),
     #[command(subcommand)]
     Sources(commands::sources::Command),
     #[command(subcommand)]
     Signature(commands::signature::Command),
+    #[command(subcommand)]
+    Admin(commands::admin::Command),
     #[command(subcommand)]
     Secrets(commands::secrets::Command),
     Migrate(commands::migrate::Args),
@@ -87,9 +98,16 @@ async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Events(command) => commands::events::run(global, command).await,
         Command::Push(command) => commands::push::run(global, command).await,
         Command::Deliveries(command) => commands::deliveries::run(global, command).await,
+        Command::User(command) => commands::user::run(global, command).await,
+        Command::Invite(command) => commands::invite::run(global, command).await,
+        Command::Audit(args) => commands::audit::run(global, args).await,
+        Command::Login(args) => commands::login::login(global, args).await,
+        Command::Logout(args) => commands::login::logout(global, args).await,
+        Command::Whoami(args) => commands::login::whoami(global, args).await,
         Command::Token(command) => commands::token::run(global, command).await,
         Command::Sources(command) => commands::sources::run(global, command).await,
-        Command::Signature(command) => commands::signature::run(global, command),
+        Command::Signature(command) => commands::signature::run(global, command).await,
+        Command::Admin(command) => commands::admin::run(global, command).await,
         Command::Secrets(command) => commands::secrets::run(global, command).await,
         Command::Migrate(args) => commands::migrate::run(args).await,
         Command::Verify(args) => commands::verify::run(global, args).await,

@@ -21,7 +21,8 @@ pub struct Global {
     #[arg(long, global = true, env = "HOOKS_INGEST", value_name = "URL", hide_env = true)]
     pub ingest: Option<String>,
     /// The bearer token; better in HOOKS_TOKEN, since others on this machine can read command lines.
-    /// Without both, a token that `hooksctl dev` left in .hooks/tokens is used on loopback
+    /// Without both, the inspector gets that of `hooksctl login`, and on loopback a token that `hooksctl dev` left
+    /// in .hooks/tokens is used
     #[arg(
         long,
         global = true,
@@ -68,7 +69,8 @@ impl Global {
         };
         let base = base_url(role, &text)?;
         let token = self.token.clone().filter(|token| !token.is_empty());
-        let token = match (token, role) {
+        let login = || crate::logins::find(&base);
+        let token = match (token.or_else(|| if role == Role::Inspector { login() } else { None }), role) {
             (Some(token), _) => Some(token),
             (None, Role::Ingest) => None,
             (None, _) if is_loopback(&base) => folder.and_then(|folder| folder.token(role.token_name())),

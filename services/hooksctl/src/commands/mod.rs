@@ -1,6 +1,8 @@
 //! One module per command. Each takes its parsed arguments and talks to one thing: the subscribe service,
 //! ingest, the inspector's API, or the database.
 
+pub mod admin;
+pub mod audit;
 pub mod completions;
 pub mod confirm;
 pub mod database;
@@ -10,6 +12,8 @@ pub mod doctor;
 pub mod event_replay;
 pub mod events;
 pub mod forward;
+pub mod invite;
+pub mod login;
 pub mod migrate;
 pub mod prune;
 pub mod push;
@@ -20,6 +24,7 @@ pub mod signature;
 pub mod sources;
 pub mod tail;
 pub mod token;
+pub mod user;
 pub mod verify;
 
 /// The work was done and its result is no: exit code 1.

@@ -96,6 +96,11 @@ impl Endpoint {
         url
     }
 
+    /// The same place, asked by somebody else.
+    pub fn with_token(&self, token: Secret) -> Self {
+        Self { token: Some(token), ..self.clone() }
+    }
+
     pub fn has_token(&self) -> bool {
         self.token.is_some()
     }

@@ -4,6 +4,7 @@
 use hooks_shared::db::Sql;
 use hooks_shared::sql;
 
+pub const CREATE_ADMIN_INVITE: Sql = sql!("create_admin_invite.sql");
 pub const CREATE_TOKEN: Sql = sql!("create_token.sql");
 pub const LIST_TOKENS: Sql = sql!("list_tokens.sql");
 pub const REVOKE_TOKEN: Sql = sql!("revoke_token.sql");
@@ -19,6 +20,7 @@ pub const INSTANCES: Sql = sql!("instances.sql");
 /// All of them.
 #[cfg(test)]
 pub const STATEMENTS: &[Sql] = &[
+    CREATE_ADMIN_INVITE,
     CREATE_TOKEN,
     LIST_TOKENS,
     REVOKE_TOKEN,
