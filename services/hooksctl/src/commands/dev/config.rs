@@ -86,7 +86,11 @@ fn first_config() -> String {
          \x20 # A real one. Providers reach this machine through a tunnel to the ingest port.\n\
          \x20 # github:\n\
          \x20 #   verifier: github\n\
-         \x20 #   secret: ${{GITHUB_WEBHOOK_SECRET}}\n"
+         \x20 #   secret: ${{GITHUB_WEBHOOK_SECRET}}\n\
+         \n\
+         # Push subscriptions may lead to this machine and its network; elsewhere that is refused unless it is said.\n\
+         push:\n\
+         \x20 allow_destinations: [loopback, private]\n"
     )
 }
 
