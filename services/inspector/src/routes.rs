@@ -81,6 +81,8 @@ pub struct Route {
     pub takes: Option<Described>,
     pub status: u16,
     pub gives: Option<Described>,
+    /// A second status with the same type.
+    pub also: Option<u16>,
     /// The answer's type where it is not JSON.
     pub media: Option<&'static str>,
 }
@@ -101,6 +103,7 @@ impl Route {
             takes: None,
             status: 200,
             gives: None,
+            also: None,
             media: None,
         }
     }
@@ -122,6 +125,11 @@ impl Route {
 
     fn gives<T: utoipa::ToSchema>(mut self, status: u16) -> Self {
         (self.status, self.gives) = (status, Some(Described::of::<T>()));
+        self
+    }
+
+    fn also(mut self, status: u16) -> Self {
+        self.also = Some(status);
         self
     }
 
@@ -200,7 +208,8 @@ fn accounts() -> Vec<Route> {
         route!(Post "/api/auth/device/poll" Public device::poll)
             .about("Ask whether the pairing is confirmed")
             .takes::<device::Poll>()
-            .gives::<device::Polled>(200),
+            .gives::<device::Polled>(200)
+            .also(202),
         route!(Post "/api/auth/device/approve" Browser device::approve)
             .about("Confirm a pairing")
             .takes::<device::Approve>()
@@ -314,7 +323,7 @@ fn people() -> Vec<Route> {
 }
 
 fn log() -> Vec<Route> {
-    use api::{events, overview, sources};
+    use api::{events, overview, rejected, sources};
     vec![
         route!(Get "/api/events" Reader events::list)
             .about("Events, newest first, filtered and searched")
@@ -338,6 +347,12 @@ fn log() -> Vec<Route> {
         route!(Get "/api/sources/{name}" Reader sources::show)
             .about("One source")
             .gives::<sources::SourceDetail>(200),
+        route!(Get "/api/sources/{source}/rejected" Admin rejected::list)
+            .about("Refused requests of a source, newest first")
+            .gives::<rejected::RejectedList>(200),
+        route!(Get "/api/sources/{source}/rejected/{id}" Admin rejected::show)
+            .about("One refused request and why; `latest` for the newest")
+            .gives::<rejected::RejectedDetail>(200),
         route!(Get "/api/listeners" Reader sources::listeners)
             .about("Who listens now")
             .query(&[("source", "Only of this source")])

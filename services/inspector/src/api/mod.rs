@@ -11,6 +11,7 @@ pub mod openapi;
 pub mod overview;
 pub mod paging;
 pub mod push;
+pub mod rejected;
 pub mod sources;
 pub mod tokens;
 pub mod users;

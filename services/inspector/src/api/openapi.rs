@@ -129,6 +129,9 @@ fn responses(route: &Route) -> Value {
         }
         (None, None) => {}
     }
+    if let Some(also) = route.also {
+        responses.insert(also.to_string(), Value::Object(done.clone()));
+    }
     responses.insert(route.status.to_string(), Value::Object(done));
     let refused = json!({
         "description": "Refused; `error.code` says why",

@@ -12,6 +12,7 @@ pub mod limits;
 pub mod listeners;
 pub mod pairings;
 pub mod people;
+pub mod rejected;
 pub mod samples;
 pub mod sessions;
 pub mod sources;
@@ -37,6 +38,7 @@ pub fn statements() -> Vec<Sql> {
         listeners::STATEMENTS,
         pairings::STATEMENTS,
         people::STATEMENTS,
+        rejected::STATEMENTS,
         samples::STATEMENTS,
         sessions::STATEMENTS,
         sources::STATEMENTS,

@@ -9,6 +9,7 @@ mod pages;
 mod people;
 mod plans;
 mod push;
+mod rejected;
 mod sign_in;
 mod statements;
 mod tokens;

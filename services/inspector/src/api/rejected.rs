@@ -1,0 +1,86 @@
+//! Refused requests of a source, and what the doctor found. For administrators: a request that was refused may hold
+//! anything.
+
+use crate::error::Error;
+use crate::http::{Answer, Call};
+use crate::moment::Moment;
+use crate::store;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Rejected {
+    pub id: i64,
+    pub at: Moment,
+    pub verdict: String,
+    /// What was answered.
+    pub status: i32,
+    /// Was the cause proved, rather than suspected?
+    pub certain: bool,
+    /// The first is the most telling.
+    pub reasons: Vec<String>,
+    pub method: String,
+    pub body_bytes: i64,
+}
+
+impl From<store::rejected::Rejected> for Rejected {
+    fn from(one: store::rejected::Rejected) -> Self {
+        Self {
+            id: one.id,
+            at: Moment(one.at),
+            verdict: one.verdict,
+            status: one.status,
+            certain: one.certain,
+            reasons: one.reasons,
+            method: one.method,
+            body_bytes: one.body_bytes,
+        }
+    }
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RejectedList {
+    pub rejected: Vec<Rejected>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RejectedDetail {
+    #[serde(flatten)]
+    pub rejected: Rejected,
+    pub target: String,
+    /// In order, repeats kept; credentials are masked.
+    pub headers: Vec<(String, String)>,
+    pub remote_addr: Option<String>,
+    /// The first 64 KiB.
+    pub body_base64: String,
+}
+
+pub async fn list(call: Call) -> Result<Answer, Error> {
+    let db = call.session().await?;
+    let rejected = store::rejected::list(&db, call.param("source")).await?;
+    Ok(Answer::json(200, &RejectedList { rejected: rejected.into_iter().map(Rejected::from).collect() }))
+}
+
+/// One of them; `latest` is the newest.
+pub async fn show(call: Call) -> Result<Answer, Error> {
+    let id = match call.param("id") {
+        "latest" => None,
+        text => Some(text.parse().map_err(|_| Error::NotFound("refused request"))?),
+    };
+    let db = call.session().await?;
+    let found = store::rejected::show(&db, call.param("source"), id).await?;
+    let (rejected, request) = found.ok_or(Error::NotFound("refused request"))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok(Answer::json(
+        200,
+        &RejectedDetail {
+            rejected: rejected.into(),
+            target: text(&request.target),
+            headers: request.headers.iter().map(|(name, value)| (text(name), text(value))).collect(),
+            remote_addr: request.remote_addr,
+            body_base64: STANDARD.encode(&request.body),
+        },
+    ))
+}
