@@ -114,9 +114,12 @@ pub async fn whoami(global: &Global, _: WhoamiArgs) -> Result<()> {
 
 async fn show_me(global: &Global, inspector: &Endpoint) -> Result<()> {
     let url = inspector.url(&["api", "me"]);
-    let me = inspector.get_json(url, "the account of this token").await.map_err(|error| {
-        match error.is::<Refused>() {
-            true => error.context("this token speaks for no person; `hooksctl login` signs one in"),
+    let me = inspector.get_json(url, "account").await.map_err(|error| {
+        // A token of nobody, or one without the scope `account`; one that is not known is told as it is.
+        match error.is::<Refused>() && error.to_string().contains("(403") {
+            true => {
+                Refused("this token speaks for no person; `hooksctl login` signs one in".to_owned()).into()
+            }
             false => error,
         }
     })?;

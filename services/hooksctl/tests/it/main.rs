@@ -2,6 +2,7 @@
 
 mod support;
 
+mod accounts;
 mod bytes;
 mod database;
 mod deliveries;

@@ -121,8 +121,10 @@ fn health(one: &Value) -> String {
     let strikes = number(one, "consecutive_failures");
     let failing = moment(one, "failing_since").map(|since| format!("nothing but failures since {since}"));
     let Some(mut said) = failing else { return "no failure since its last success".to_owned() };
-    if strikes > 0 {
-        said.push_str(&format!(", {strikes} times in a row no answer"));
+    match strikes {
+        0 => {}
+        1 => said.push_str(", no answer to the last request"),
+        n => said.push_str(&format!(", no answer to the last {n} requests")),
     }
     if let Some(at) = moment(one, "probe_at") {
         said.push_str(&format!("; one request at a time, the next at {at}"));
