@@ -14,6 +14,7 @@ mod operators;
 mod push;
 mod replay;
 mod send;
+mod signature;
 mod sleep;
 mod sources;
 mod tail;

@@ -1,5 +1,7 @@
 //! `hooksctl signature`: why does a request verify, or not?
 
+mod kept;
+
 use super::{Told, Usage};
 use crate::options::Global;
 use crate::output::{Colour, Paint, line};
@@ -10,7 +12,7 @@ use hooks_shared::verify::doctor::{self, Case, Diagnosis};
 use hooks_shared::verify::{ChallengeAnswer, Recorded, Settings, preset};
 use serde_json::{Map, Value, json};
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use time::OffsetDateTime;
 
 /// Look into signatures
@@ -20,16 +22,22 @@ pub enum Command {
 }
 
 /// Say whether a request verifies, and why not. Code 0 for `ok` and `challenge`, 1 for any other verdict, 2 for
-/// wrong use. Talks to: nothing.
+/// wrong use. Talks to: nothing with a file; the inspector with a source's name.
+///
+/// With a source's name it shows a request that ingest refused in the last day, and what was found: the newest, or the
+/// one with this id. That needs an administrator's token.
 ///
 /// FILE is one JSON object: {"method", "url", "headers": [[name, value] …], "body_base64"}. Where no option says
 /// otherwise it may also hold `provider` or `config`, `secret` or `secrets`, `now`, `tolerance`, `max_future`,
 /// `public_key`, `verify_token`, `cert_pem`, `allowed_origins`, `allow` and `remote_addr`.
 #[derive(Debug, clap::Args)]
 pub struct ExplainArgs {
-    /// The request; `-` reads it from standard input
-    #[arg(value_name = "FILE|-")]
+    /// The request, `-` for standard input; or the name of a source
+    #[arg(value_name = "FILE|-|SOURCE")]
     file: PathBuf,
+    /// Which of the source's refused requests; the newest if it is left out
+    #[arg(value_name = "ID", conflicts_with_all = ["verifier", "secrets", "now"])]
+    id: Option<i64>,
     /// A preset's name, or a file with a verifier as it stands in hooks.yaml
     #[arg(long, value_name = "NAME|@FILE")]
     verifier: Option<String>,
@@ -41,10 +49,21 @@ pub struct ExplainArgs {
     now: Option<i64>,
 }
 
-pub fn run(global: &Global, command: Command) -> Result<()> {
+pub async fn run(global: &Global, command: Command) -> Result<()> {
     match command {
-        Command::Explain(args) => explain(global, &args),
+        Command::Explain(args) => match source(&args) {
+            Some(source) => kept::explain(global, source, args.id).await,
+            None => explain(global, &args),
+        },
     }
+}
+
+/// Names of sources have neither dots nor slashes; a file that is there comes first, unless an id is given.
+fn source(args: &ExplainArgs) -> Option<&str> {
+    let text = args.file.to_str()?;
+    let is_name = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_')) && text != "-";
+    let for_files = args.verifier.is_some() || !args.secrets.is_empty() || args.now.is_some();
+    (args.id.is_some() || (is_name && !for_files && !Path::new(text).exists())).then_some(text)
 }
 
 fn explain(global: &Global, args: &ExplainArgs) -> Result<()> {
