@@ -1,8 +1,8 @@
 //! The ways in which bytes can be signed, each with its keys.
 
-use super::encoding::Encoding;
+use super::encoding::{Decoded, Encoding};
 use super::key::{KeyEncoding, KeySpec};
-use super::mac::{Hash, MacKey, Running};
+use super::mac::{Digest, Hash, MacKey, Running};
 use super::scheme::{ALL_SECRETS_UP_TO, Context};
 use super::verdict::Refusal;
 use ed25519_dalek::VerifyingKey as Ed25519Key;
@@ -94,7 +94,7 @@ impl Algorithm {
 
     /// Does any candidate match the text that `feed` writes, under any key? Digests are compared in
     /// constant time, and all candidates are gone through.
-    pub(super) fn matches(&self, candidates: &[Vec<u8>], feed: &Feed<'_>) -> Result<bool, Refusal> {
+    pub(super) fn matches(&self, candidates: &[Decoded], feed: &Feed<'_>) -> Result<bool, Refusal> {
         match self {
             Self::Hmac(_, keys) => any_key(keys, |key| {
                 let (mac, length) = run(key.start(), feed, b"")?;
@@ -125,7 +125,7 @@ impl Algorithm {
     }
 }
 
-fn run(mut running: Running, feed: &Feed<'_>, secret: &[u8]) -> Result<(Vec<u8>, usize), Refusal> {
+fn run(mut running: Running, feed: &Feed<'_>, secret: &[u8]) -> Result<(Digest, usize), Refusal> {
     let mut length = 0;
     feed(secret, &mut |bytes| {
         length += bytes.len();
@@ -149,11 +149,23 @@ fn any_key<K>(
     Ok(found.into())
 }
 
-pub(super) fn equal(candidates: &[Vec<u8>], expected: &[u8]) -> Choice {
-    candidates.iter().fold(Choice::from(0), |found, candidate| found | candidate.ct_eq(expected))
+pub(super) fn equal(candidates: &[impl AsRef<[u8]>], expected: &[u8]) -> Choice {
+    candidates.iter().fold(Choice::from(0), |found, candidate| found | same(candidate.as_ref(), expected))
 }
 
-fn pairs<'p, K>(keys: &'p [K], candidates: &'p [Vec<u8>]) -> impl Iterator<Item = (&'p K, &'p Vec<u8>)> {
+/// Constant time for texts of one length. Eight bytes at a time: byte by byte it costs as much as
+/// hashing a hundred.
+fn same(a: &[u8], b: &[u8]) -> Choice {
+    if a.len() != b.len() {
+        return Choice::from(0);
+    }
+    let ((wide_a, rest_a), (wide_b, rest_b)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let wide = wide_a.iter().zip(wide_b);
+    let differing = wide.fold(0, |seen, (a, b)| seen | (u64::from_ne_bytes(*a) ^ u64::from_ne_bytes(*b)));
+    differing.ct_eq(&0) & rest_a.ct_eq(rest_b)
+}
+
+fn pairs<'p, K>(keys: &'p [K], candidates: &'p [Decoded]) -> impl Iterator<Item = (&'p K, &'p Decoded)> {
     keys.iter().flat_map(move |key| candidates.iter().map(move |candidate| (key, candidate)))
 }
 

@@ -80,7 +80,7 @@ impl KeySpec {
             return Err("is empty once decoded".into());
         }
         Ok(Zeroizing::new(match self.hash {
-            Some(hash) => hash.digest(&bytes),
+            Some(hash) => hash.digest(&bytes).to_vec(),
             None => bytes,
         }))
     }

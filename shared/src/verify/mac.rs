@@ -3,6 +3,7 @@
 use hmac::{Hmac, KeyInit, Mac as _};
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256, Sha384, Sha512};
+use std::ops::Deref;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hash {
@@ -32,7 +33,7 @@ impl Hash {
         }
     }
 
-    pub(super) fn digest(self, bytes: &[u8]) -> Vec<u8> {
+    pub(super) fn digest(self, bytes: &[u8]) -> Digest {
         let mut running = Running::plain(self);
         running.update(bytes);
         running.finish()
@@ -77,10 +78,32 @@ impl MacKey {
         }
     }
 
-    pub(super) fn of(&self, bytes: &[u8]) -> Vec<u8> {
+    pub(super) fn of(&self, bytes: &[u8]) -> Digest {
         let mut running = self.start();
         running.update(bytes);
         running.finish()
+    }
+}
+
+/// A finished digest, kept without an allocation.
+pub(super) struct Digest {
+    bytes: [u8; 64],
+    length: usize,
+}
+
+impl Digest {
+    fn of(digest: &[u8]) -> Self {
+        let mut bytes = [0; 64];
+        bytes[..digest.len()].copy_from_slice(digest);
+        Self { bytes, length: digest.len() }
+    }
+}
+
+impl Deref for Digest {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..self.length]
     }
 }
 
@@ -119,16 +142,16 @@ impl Running {
         }
     }
 
-    pub(super) fn finish(self) -> Vec<u8> {
+    pub(super) fn finish(self) -> Digest {
         match self {
-            Self::MacSha1(mac) => mac.finalize().into_bytes().to_vec(),
-            Self::MacSha256(mac) => mac.finalize().into_bytes().to_vec(),
-            Self::MacSha384(mac) => mac.finalize().into_bytes().to_vec(),
-            Self::MacSha512(mac) => mac.finalize().into_bytes().to_vec(),
-            Self::Sha1(hash) => hash.finalize().to_vec(),
-            Self::Sha256(hash) => hash.finalize().to_vec(),
-            Self::Sha384(hash) => hash.finalize().to_vec(),
-            Self::Sha512(hash) => hash.finalize().to_vec(),
+            Self::MacSha1(mac) => Digest::of(&mac.finalize().into_bytes()),
+            Self::MacSha256(mac) => Digest::of(&mac.finalize().into_bytes()),
+            Self::MacSha384(mac) => Digest::of(&mac.finalize().into_bytes()),
+            Self::MacSha512(mac) => Digest::of(&mac.finalize().into_bytes()),
+            Self::Sha1(hash) => Digest::of(&hash.finalize()),
+            Self::Sha256(hash) => Digest::of(&hash.finalize()),
+            Self::Sha384(hash) => Digest::of(&hash.finalize()),
+            Self::Sha512(hash) => Digest::of(&hash.finalize()),
         }
     }
 }

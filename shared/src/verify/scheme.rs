@@ -245,7 +245,11 @@ impl Scheme {
     pub(super) fn read(&self, view: &View<'_>, timestamp: Option<OffsetDateTime>) -> Verified {
         let event_type = source::first_glance(&self.event_type, view).and_then(|value| type_text(&value));
         let ids = self.ids(view);
-        let delivery_id = (!ids.is_empty()).then(|| ids.join("/"));
+        let delivery_id = match ids.as_slice() {
+            [] => None,
+            [only] => Some(only.clone()),
+            several => Some(several.join("/")),
+        };
         let dedupe = match (ids.is_empty(), timestamp) {
             (false, _) => Dedupe::Id(self.with_type(ids, event_type.as_deref())),
             (true, Some(_)) => self.check.content(view).map_or(Dedupe::Body, Dedupe::SignedContent),
@@ -260,7 +264,10 @@ impl Scheme {
             let parts: Option<Vec<String>> = parts.map(|part| part.map(|value| id_text(&value))).collect();
             return parts.unwrap_or_default();
         }
-        source::first_glance(&self.id, view).map(|value| id_text(&value)).into_iter().collect()
+        match source::first_glance(&self.id, view) {
+            Some(value) => vec![id_text(&value)],
+            None => Vec::new(),
+        }
     }
 
     fn with_type(&self, mut ids: Vec<String>, event_type: Option<&str>) -> Vec<String> {

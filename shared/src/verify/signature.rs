@@ -1,7 +1,8 @@
 //! The value of a signature header: which of its pieces are signatures, and where its time is.
 
-use super::encoding::Encoding;
+use super::encoding::{Decoded, Encoding};
 use super::verdict::Refusal;
+use smallvec::SmallVec;
 
 /// More candidates than any provider sends during a rotation. The rest is not looked at, so that a
 /// long header cannot buy long work.
@@ -24,16 +25,12 @@ impl Split {
     }
 
     /// The non-empty pieces, trimmed.
-    fn pieces<'v>(self, value: &'v [u8]) -> Box<dyn Iterator<Item = &'v [u8]> + 'v> {
-        match self {
-            Self::Space => Box::new(value.split(u8::is_ascii_whitespace).filter(|piece| !piece.is_empty())),
-            Self::At(separator) => Box::new(
-                value
-                    .split(move |b| *b == separator)
-                    .map(<[u8]>::trim_ascii)
-                    .filter(|piece| !piece.is_empty()),
-            ),
-        }
+    fn pieces(self, value: &[u8]) -> impl Iterator<Item = &[u8]> {
+        let ends = move |byte: &u8| match self {
+            Self::Space => byte.is_ascii_whitespace(),
+            Self::At(separator) => *byte == separator,
+        };
+        value.split(ends).map(<[u8]>::trim_ascii).filter(|piece| !piece.is_empty())
     }
 
     pub(super) fn separator(self) -> &'static str {
@@ -100,19 +97,19 @@ fn keyed(text: &str, split: Option<Split>) -> Result<Format, String> {
 
 /// What a header held.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Offered {
-    pub(super) candidates: Vec<Vec<u8>>,
-    pub(super) time: Option<Vec<u8>>,
+pub(super) struct Offered<'v> {
+    pub(super) candidates: SmallVec<[Decoded; 1]>,
+    pub(super) time: Option<&'v [u8]>,
 }
 
 /// Reads all values of the signature sources. Pieces of another version or that cannot be decoded
 /// are skipped; a missing or repeated time is an error.
-pub(super) fn read<V: AsRef<[u8]>>(
-    values: &[V],
+pub(super) fn read<'v, V: AsRef<[u8]>>(
+    values: &'v [V],
     split: Option<Split>,
     format: &Format,
     encoding: Encoding,
-) -> Result<Offered, Refusal> {
+) -> Result<Offered<'v>, Refusal> {
     let mut offered = Offered::default();
     for value in values {
         match split {
@@ -130,7 +127,12 @@ pub(super) fn read<V: AsRef<[u8]>>(
     Ok(offered)
 }
 
-fn take(piece: &[u8], format: &Format, encoding: Encoding, offered: &mut Offered) -> Result<(), Refusal> {
+fn take<'v>(
+    piece: &'v [u8],
+    format: &Format,
+    encoding: Encoding,
+    offered: &mut Offered<'v>,
+) -> Result<(), Refusal> {
     let text = match format {
         Format::Plain { before, after } => {
             piece.strip_prefix(before.as_bytes()).and_then(|rest| rest.strip_suffix(after.as_bytes()))
@@ -138,14 +140,14 @@ fn take(piece: &[u8], format: &Format, encoding: Encoding, offered: &mut Offered
         Format::Keyed { time, signature } => {
             let Some(at) = piece.iter().position(|b| *b == b'=') else { return Ok(()) };
             let (key, value) = (&piece[..at], &piece[at + 1..]);
-            if key == time.as_bytes() && offered.time.replace(value.to_vec()).is_some() {
+            if key == time.as_bytes() && offered.time.replace(value).is_some() {
                 return Err(Refusal::malformed("the signature header has two timestamps"));
             }
             (key == signature.as_bytes()).then_some(value)
         }
     };
     if offered.candidates.len() < MAX_CANDIDATES
-        && let Some(bytes) = text.filter(|text| !text.is_empty()).and_then(|text| encoding.decode(text))
+        && let Some(bytes) = text.filter(|text| !text.is_empty()).and_then(|text| encoding.decode_short(text))
     {
         offered.candidates.push(bytes);
     }
@@ -156,16 +158,20 @@ fn take(piece: &[u8], format: &Format, encoding: Encoding, offered: &mut Offered
 mod tests {
     use super::*;
 
-    fn stripe(value: &str) -> Result<Offered, Refusal> {
+    /// The candidates and the time.
+    fn stripe(value: &str) -> Result<(Vec<Vec<u8>>, Option<Vec<u8>>), Refusal> {
         let split = Split::parse(",");
         let format = Format::parse("t={timestamp},v1={sig}", split).unwrap();
-        read(&[value], split, &format, Encoding::Hex)
+        let values = [value];
+        let offered = read(&values, split, &format, Encoding::Hex)?;
+        let candidates = offered.candidates.iter().map(|candidate| candidate.to_vec()).collect();
+        Ok((candidates, offered.time.map(<[u8]>::to_vec)))
     }
 
     #[test]
     fn keyed_entries_skip_unknown_keys_and_repeat_signatures() {
         let got = stripe("v1=0a, t=12 ,v0=ff,v1=0b,junk,v1=zz").unwrap();
-        assert_eq!(got, Offered { candidates: vec![vec![0x0a], vec![0x0b]], time: Some(b"12".to_vec()) });
+        assert_eq!(got, (vec![vec![0x0a], vec![0x0b]], Some(b"12".to_vec())));
     }
 
     #[test]
@@ -178,8 +184,9 @@ mod tests {
     fn entries_of_other_versions_are_skipped() {
         let split = Split::parse(" ");
         let format = Format::parse("v1,{sig}", split).unwrap();
-        let got = read(&["v1a,AAAA \t v1,AAAA", "v1,"], split, &format, Encoding::Base64).unwrap();
-        assert_eq!(got.candidates, vec![vec![0, 0, 0]]);
+        let values = ["v1a,AAAA \t v1,AAAA", "v1,"];
+        let got = read(&values, split, &format, Encoding::Base64).unwrap();
+        assert_eq!(got.candidates[..], [Decoded::from_slice(&[0, 0, 0])]);
     }
 
     #[test]
@@ -187,7 +194,8 @@ mod tests {
         let value = ["0a"; 30].join(",");
         let split = Split::parse(",");
         let format = Format::parse("{sig}", split).unwrap();
-        assert_eq!(read(&[value], split, &format, Encoding::Hex).unwrap().candidates.len(), 20);
+        let values = [value];
+        assert_eq!(read(&values, split, &format, Encoding::Hex).unwrap().candidates.len(), 20);
     }
 
     #[test]

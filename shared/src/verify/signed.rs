@@ -12,6 +12,7 @@ use super::timestamp::{SignedTime, Unit};
 use super::verdict::{Reason, Refusal};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use smallvec::SmallVec;
 use std::borrow::Cow;
 use time::OffsetDateTime;
 
@@ -158,30 +159,33 @@ fn covers(template: &Template, sources: &[Source]) -> bool {
 
 /// What a request offers, found before anything is hashed.
 struct Parts<'v> {
-    offered: Offered,
+    offered: Offered<'v>,
     time_text: Option<Cow<'v, [u8]>>,
     time: Option<SignedTime>,
     id: Option<Cow<'v, [u8]>>,
 }
 
+/// The values of the signature sources: nearly always one.
+type Values<'v> = SmallVec<[Cow<'v, [u8]>; 2]>;
+
 impl Signed {
-    fn signatures<'v>(&self, view: &'v View<'_>) -> Result<Vec<Cow<'v, [u8]>>, Refusal> {
+    fn signatures<'v>(&self, view: &'v View<'_>) -> Result<Values<'v>, Refusal> {
         if self.signature_any {
             return Ok(self.signature.iter().flat_map(|source| source.all(view)).collect());
         }
         for source in &self.signature {
             let is_list = self.split.is_some() || matches!(source, Source::HeaderFamily(_));
-            let values = if is_list { source.all(view) } else { source.get(view)?.into_iter().collect() };
+            let values: Values<'_> =
+                if is_list { source.all(view) } else { source.get(view)?.into_iter().collect() };
             if !values.is_empty() {
                 return Ok(values);
             }
         }
-        Ok(Vec::new())
+        Ok(Values::new())
     }
 
     /// Presence of everything, then shape.
-    fn parts<'v>(&self, view: &'v View<'_>) -> Result<Parts<'v>, Refusal> {
-        let signatures = self.signatures(view)?;
+    fn parts<'v>(&self, view: &'v View<'_>, signatures: &'v [Cow<'v, [u8]>]) -> Result<Parts<'v>, Refusal> {
         if signatures.is_empty() {
             return Err(Refusal::missing(self.wanted()));
         }
@@ -193,8 +197,8 @@ impl Signed {
             [] => None,
             sources => Some(beside_id(sources, view)?),
         };
-        let offered = signature::read(&signatures, self.split, &self.format, self.encoding)?;
-        let time_text = beside.or_else(|| offered.time.clone().map(Cow::Owned));
+        let offered = signature::read(signatures, self.split, &self.format, self.encoding)?;
+        let time_text = beside.or_else(|| offered.time.map(Cow::Borrowed));
         let time = match &time_text {
             Some(text) => Some(self.unit.read(text).ok_or_else(|| unreadable(&self.time))?),
             None => None,
@@ -210,7 +214,7 @@ impl Signed {
         secret: &[u8],
         sink: &mut dyn FnMut(&[u8]),
     ) -> Result<(), Refusal> {
-        let needs_address = template.needs_url() || template.names(&Piece::Path);
+        let needs_address = template.needs_address();
         let url = if needs_address { self.address.of(view.request.target) } else { String::new() };
         let fill = Fill {
             view,
@@ -267,7 +271,8 @@ impl Check for Signed {
     }
 
     fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<SignedTime>, Refusal> {
-        let parts = self.parts(view)?;
+        let signatures = self.signatures(view)?;
+        let parts = self.parts(view, &signatures)?;
         if !self.algorithm.has_key() {
             return Err(Refusal::new(Reason::ConfigError, "no secret is known yet"));
         }
@@ -289,7 +294,8 @@ impl Check for Signed {
     }
 
     fn content(&self, view: &View<'_>) -> Option<[u8; 32]> {
-        let parts = self.parts(view).ok()?;
+        let signatures = self.signatures(view).ok()?;
+        let parts = self.parts(view, &signatures).ok()?;
         let mut hash = Sha256::new();
         self.feed(self.templates.first()?, &parts, view, b"", &mut |bytes| hash.update(bytes)).ok()?;
         Some(hash.finalize().into())

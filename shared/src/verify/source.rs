@@ -4,6 +4,7 @@ use super::request::View;
 use super::scan;
 use super::verdict::Refusal;
 use serde_json::Value;
+use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -72,14 +73,14 @@ impl Source {
     pub(super) fn glance<'v>(&self, view: &'v View<'_>) -> Option<Cow<'v, [u8]>> {
         match self {
             Self::Json(pointer) if !pointer.is_list() => {
-                scan::find(view.request.body, &pointer.names()).filter(|value| !value.is_empty())
+                scan::find(view.request.body, pointer.names()).filter(|value| !value.is_empty())
             }
             other => other.get(view).ok().flatten(),
         }
     }
 
     /// Every value of a list: repeated lines are one list, a family is read in order of its numbers.
-    pub(super) fn all<'v>(&self, view: &'v View<'_>) -> Vec<Cow<'v, [u8]>> {
+    pub(super) fn all<'v>(&self, view: &'v View<'_>) -> SmallVec<[Cow<'v, [u8]>; 2]> {
         match self {
             Self::Header(name) => view.header_lines(name).map(Cow::Borrowed).collect(),
             Self::HeaderFamily(stem) => family(view, stem),
@@ -109,7 +110,7 @@ fn unknown(text: &str) -> String {
     format!("`{text}` is not a source; write header:Name, query:name, form:name, json:/pointer or claim:name")
 }
 
-fn family<'v>(view: &'v View<'_>, stem: &str) -> Vec<Cow<'v, [u8]>> {
+fn family<'v>(view: &'v View<'_>, stem: &str) -> SmallVec<[Cow<'v, [u8]>; 2]> {
     let mut numbered: Vec<(u32, &[u8])> = view
         .request
         .headers
@@ -193,14 +194,11 @@ impl Pointer {
     }
 
     /// The names along the way; none for a pointer with `*`.
-    pub(super) fn names(&self) -> Vec<&str> {
-        self.steps
-            .iter()
-            .filter_map(|step| match step {
-                Step::Name(name) => Some(name.as_str()),
-                Step::Every => None,
-            })
-            .collect()
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Name(name) => Some(name.as_str()),
+            Step::Every => None,
+        })
     }
 
     pub(super) fn value_in<'v>(&self, root: &'v Value) -> Option<&'v Value> {

@@ -25,6 +25,8 @@ pub(super) enum Piece {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Template {
     pieces: Vec<Piece>,
+    /// Is the address or its path in it? Asked for each request.
+    needs_address: bool,
 }
 
 /// The values of one request.
@@ -54,7 +56,9 @@ impl Template {
         if !rest.is_empty() {
             pieces.push(Piece::Literal(rest.as_bytes().to_vec()));
         }
-        Ok(Self { pieces })
+        let in_address = |piece: &Piece| matches!(piece, Piece::Url | Piece::UrlDecoded | Piece::Path);
+        let needs_address = pieces.iter().any(in_address);
+        Ok(Self { pieces, needs_address })
     }
 
     pub(super) fn names(&self, wanted: &Piece) -> bool {
@@ -63,6 +67,10 @@ impl Template {
 
     pub(super) fn covers_body(&self) -> bool {
         self.names(&Piece::Body) || self.names(&Piece::BodyEscaped)
+    }
+
+    pub(super) fn needs_address(&self) -> bool {
+        self.needs_address
     }
 
     pub(super) fn needs_url(&self) -> bool {

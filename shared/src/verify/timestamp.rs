@@ -33,8 +33,8 @@ impl Unit {
     pub(super) fn read(self, text: &[u8]) -> Option<SignedTime> {
         let text = std::str::from_utf8(text).ok()?;
         Some(match self {
-            Self::Seconds => SignedTime(digits(text)? * 1_000_000_000),
-            Self::Millis => SignedTime(digits(text)? * 1_000_000),
+            Self::Seconds => SignedTime { seconds: digits(text)?, nanos: 0 },
+            Self::Millis => SignedTime::from_millis(digits(text)?),
             Self::Rfc3339 => OffsetDateTime::parse(text, &Rfc3339).ok()?.into(),
             Self::HttpDate => PrimitiveDateTime::parse(text, HTTP_DATE).ok()?.assume_utc().into(),
         })
@@ -57,27 +57,43 @@ impl Unit {
 
 /// Plain digits with an optional minus. No plus, fraction or exponent: some libraries read those
 /// and some do not, so a sender that makes them is refused everywhere alike.
-fn digits(text: &str) -> Option<i128> {
+/// A number too great for 64 bits is the greatest that fits: either is beyond all limits.
+fn digits(text: &str) -> Option<i64> {
     let number = text.strip_prefix('-').unwrap_or(text);
     let plain = !number.is_empty() && text.len() <= MAX_DIGITS && number.bytes().all(|b| b.is_ascii_digit());
-    plain.then(|| text.parse().ok()).flatten()
+    let greatest = if number.len() == text.len() { i64::MAX } else { i64::MIN };
+    plain.then(|| text.parse().unwrap_or(greatest))
 }
 
-/// A time as it was signed, in nanoseconds since 1970. It may lie further from now than a calendar
-/// reaches: digits are digits.
+/// A time as it was signed, since 1970. It may lie further from now than a calendar reaches: digits
+/// are digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct SignedTime(i128);
+pub(super) struct SignedTime {
+    seconds: i64,
+    /// Always forward from `seconds`.
+    nanos: u32,
+}
 
 impl From<OffsetDateTime> for SignedTime {
     fn from(time: OffsetDateTime) -> Self {
-        Self(time.unix_timestamp_nanos())
+        Self { seconds: time.unix_timestamp(), nanos: time.nanosecond() }
     }
 }
 
 impl SignedTime {
+    fn from_millis(millis: i64) -> Self {
+        let nanos = u32::try_from(millis.rem_euclid(1000) * 1_000_000).unwrap_or(0);
+        Self { seconds: millis.div_euclid(1000), nanos }
+    }
+
+    fn in_nanos(self) -> i128 {
+        i128::from(self.seconds) * 1_000_000_000 + i128::from(self.nanos)
+    }
+
     /// The time, if it lies in the years 1970 to 9999, which can be stored.
     pub(super) fn storable(self) -> Option<OffsetDateTime> {
-        let time = OffsetDateTime::from_unix_timestamp_nanos(self.0).ok()?;
+        let time =
+            OffsetDateTime::from_unix_timestamp(self.seconds).ok()?.replace_nanosecond(self.nanos).ok()?;
         (1970..=9999).contains(&time.year()).then_some(time)
     }
 }
@@ -98,7 +114,7 @@ pub(super) enum OutOfTime {
 
 impl Limits {
     pub(super) fn check(&self, signed_at: SignedTime, now: OffsetDateTime) -> Result<(), OutOfTime> {
-        let age = now.unix_timestamp_nanos() - signed_at.0;
+        let age = SignedTime::from(now).in_nanos() - signed_at.in_nanos();
         if self.max_age.is_some_and(|limit| age > limit.whole_nanoseconds()) {
             return Err(OutOfTime::Stale(age / 1_000_000_000));
         }

@@ -43,7 +43,7 @@ impl Sign for Token {
             Source::Json(pointer) if pointer.is_list() => {
                 let mut body: Value =
                     serde_json::from_slice(message.body).map_err(|_| "the body is not JSON".to_owned())?;
-                let names = pointer.names();
+                let names: Vec<&str> = pointer.names().collect();
                 set_every(&mut body, &names, self.value.expose())?;
                 placed.set_body(body.to_string().into_bytes());
             }

@@ -149,7 +149,7 @@ impl Form {
         };
         let mut running = self.key.start();
         self.template.feed(&fill, &mut |bytes| running.update(bytes)).map_err(|refusal| refusal.detail)?;
-        Ok(running.finish())
+        Ok(running.finish().to_vec())
     }
 }
 

@@ -59,7 +59,7 @@ impl Placed {
                 let mut root: Value = serde_json::from_slice(&self.body).map_err(|_| {
                     "this scheme signs inside a JSON body, and the body is not JSON".to_owned()
                 })?;
-                set_json(&mut root, &pointer.names(), value)?;
+                set_json(&mut root, &pointer.names().collect::<Vec<_>>(), value)?;
                 self.set_body(root.to_string().into_bytes());
             }
             Source::Form(name) => self.set_field(name, value),
