@@ -33,11 +33,16 @@ pub fn show(content_type: &str, body: &[u8], image_address: &str) -> Markup {
 }
 
 fn pretty(text: &str) -> Markup {
-    let end = text.floor_char_boundary(LONGEST_TEXT);
+    let end = boundary(text, LONGEST_TEXT);
     html! {
         pre id="body" tabindex="0" { (text[..end]) }
         @if end < text.len() { p.faint { "Only the beginning is shown." } }
     }
+}
+
+/// The largest place up to `most` where a text can be cut.
+fn boundary(text: &str, most: usize) -> usize {
+    (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 fn form(text: &str) -> Markup {

@@ -147,7 +147,11 @@ async fn events_are_found_by_what_is_in_them() {
     let desk = Desk::open().await;
     let admin = desk.admin_token().await;
     let body = |n: usize| {
-        format!("{{\"data\":{{\"id\":\"evt-{n}\",\"even\":{},\"tags\":[{{\"k\":{}}}]}}}}", n % 2 == 0, n % 3)
+        format!(
+            "{{\"data\":{{\"id\":\"evt-{n}\",\"even\":{},\"tags\":[{{\"k\":{}}}]}}}}",
+            n.is_multiple_of(2),
+            n % 3
+        )
     };
     let bodies: Vec<String> = (0..30).map(body).collect();
     let push = [("X-GitHub-Event", "push")];
@@ -158,7 +162,7 @@ async fn events_are_found_by_what_is_in_them() {
         .map(|(n, body)| Stored {
             id: (n == 7).then_some("provider-7"),
             kind: (n == 8).then_some("rare.type"),
-            headers: if n % 5 == 0 { &push } else { &other },
+            headers: if n.is_multiple_of(5) { &push } else { &other },
             body: body.as_bytes(),
         })
         .collect();

@@ -151,9 +151,13 @@ async fn the_first_administrator_comes_by_an_invite_made_on_the_database() {
     let session = hooks_shared::db::connect(&target, &options).await.expect("connects");
     let make = async || hooks_shared::invite::bootstrap(&session).await.expect("a statement");
     let (old, new) = (make().await.expect("an invite"), make().await.expect("another"));
-    let wish = |code: &str, email: &str| json!({"code": code, "email": email, "name": "N", "password": PASSWORD});
+    let wish =
+        |code: &str, email: &str| json!({"code": code, "email": email, "name": "N", "password": PASSWORD});
     let signup = "/api/auth/signup";
-    assert_eq!(desk.call(As::Nobody, "POST", signup, wish(old.code.expose(), "a@example.com")).await.status, 410);
+    assert_eq!(
+        desk.call(As::Nobody, "POST", signup, wish(old.code.expose(), "a@example.com")).await.status,
+        410
+    );
     let made = desk.call(As::Nobody, "POST", signup, wish(new.code.expose(), "ada@example.com")).await;
     assert_eq!((made.status, made.json()["role"].clone()), (201, json!("admin")), "{}", made.text());
     assert!(make().await.is_none());
