@@ -36,7 +36,7 @@ fn print(one: &Value) -> Result<()> {
     ))?;
     line("")?;
     line(&format!("  {}", paint.paint(Colour::Strong, &shown("why"))))?;
-    if let Some(last) = attempts.iter().filter(|attempt| !is_late(attempt)).next_back() {
+    if let Some(last) = attempts.iter().rfind(|attempt| !is_late(attempt)) {
         line(&format!("  the last attempt: {}", ending(last)))?;
     }
     line("")?;
