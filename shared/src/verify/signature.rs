@@ -159,7 +159,9 @@ mod tests {
     use super::*;
 
     /// The candidates and the time.
-    fn stripe(value: &str) -> Result<(Vec<Vec<u8>>, Option<Vec<u8>>), Refusal> {
+    type Read = (Vec<Vec<u8>>, Option<Vec<u8>>);
+
+    fn stripe(value: &str) -> Result<Read, Refusal> {
         let split = Split::parse(",");
         let format = Format::parse("t={timestamp},v1={sig}", split).unwrap();
         let values = [value];
