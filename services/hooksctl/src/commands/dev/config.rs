@@ -76,7 +76,13 @@ fn read(path: &Path) -> Result<Config> {
 
 fn first_config() -> String {
     format!(
-        "# The sources of webhooks, written by `hooksctl dev`. Change it freely: a running `dev` reads it again.\n\
+        "# Written by `hooksctl dev`. Change it freely: a running `dev` reads it again.\n\
+         \n\
+         # Push subscriptions may lead to this machine and its network; that is refused unless it is said.\n\
+         push:\n\
+         \x20 allow_destinations: [loopback, private]\n\
+         \n\
+         # Where webhooks come from.\n\
          sources:\n\
          \x20 # For trying things out: `hooksctl send demo` signs events with this secret.\n\
          \x20 demo:\n\
@@ -86,11 +92,7 @@ fn first_config() -> String {
          \x20 # A real one. Providers reach this machine through a tunnel to the ingest port.\n\
          \x20 # github:\n\
          \x20 #   verifier: github\n\
-         \x20 #   secret: ${{GITHUB_WEBHOOK_SECRET}}\n\
-         \n\
-         # Push subscriptions may lead to this machine and its network; elsewhere that is refused unless it is said.\n\
-         push:\n\
-         \x20 allow_destinations: [loopback, private]\n"
+         \x20 #   secret: ${{GITHUB_WEBHOOK_SECRET}}\n"
     )
 }
 
