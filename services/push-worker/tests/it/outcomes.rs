@@ -2,6 +2,7 @@
 
 use crate::rig::*;
 use futures_util::future::BoxFuture;
+use hooks_push_worker::claim::claim;
 use hooks_push_worker::outgoing::Outgoing;
 use hooks_push_worker::seams::Seams;
 use hooks_push_worker::sender::{Answer, SendError, Sender};
@@ -376,4 +377,36 @@ async fn a_request_carries_the_stored_bytes_and_fresh_signatures() {
     let standard = &receiver.requests_to("/standard")[0];
     assert_eq!(standard.header("webhook-id"), Some(event_id.as_str()));
     assert!(standard.header("webhook-signature").is_some_and(|value| value.starts_with("v1,")));
+}
+
+#[tokio::test]
+async fn a_paused_source_holds_new_events_and_retries_until_it_goes_on() {
+    let rig = Rig::new().await;
+    let receiver = Receiver::start().await;
+    rig.subscribe("held", &receiver.url("/")).await;
+    rig.events(1).await;
+    // One is due again, one has not been looked at yet.
+    let session = rig.session().await;
+    give_back(&session, &take(&session, 1).await).await;
+    rig.events(1).await;
+    let mut paused = ask(10);
+    paused.paused_sources = vec![SOURCE.to_owned()];
+    let held = claim(&session, &paused).await.expect("a claim");
+    assert!(held.claims.is_empty(), "{:?}", held.claims);
+    // A worker is told by its configuration.
+    let mut config = rig.config("");
+    for source in config.sources.values_mut() {
+        source.paused = true;
+    }
+    let worker = rig.start(config, |seams| seams).await;
+    worker.stop().await;
+    assert_eq!((receiver.requests().len(), rig.count("delivered").await), (0, 0));
+    let worker = rig.worker("").await;
+    assert_eq!(receiver.wait_for(2, PATIENCE).await.len(), 2);
+    until(PATIENCE, "both to be delivered", async || match rig.count("delivered").await {
+        2 => Ok(()),
+        count => Err(count),
+    })
+    .await;
+    worker.stop().await;
 }
