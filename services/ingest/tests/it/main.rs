@@ -16,3 +16,4 @@ mod signals;
 mod stage;
 mod startup;
 mod statements;
+mod vectors;
