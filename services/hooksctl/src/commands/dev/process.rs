@@ -118,6 +118,11 @@ mod tests {
             .flatten()
             .find(|name| !name.starts_with("hooksctl"))
             .expect("its name");
+        // For an instant within exec the new program is there and its environment is not yet.
+        let begun = std::time::Instant::now();
+        while !marked(pid, "/here/.hooks") && begun.elapsed() < std::time::Duration::from_secs(20) {
+            std::thread::yield_now();
+        }
         let identity = Identity::of(pid, &program).expect("its start");
         assert_eq!(Identity::from_line(identity.to_line().trim_end()), Some(identity.clone()));
         assert!(identity.is_still("/here/.hooks") && is_alive(pid));
