@@ -3,9 +3,11 @@
 use crate::stage::{FEEDS, PATIENCE, SOURCES, Stage, hub, post, sequence};
 use futures_util::future::join_all;
 use hooks_testkit::db::TestDb;
+use hooks_testkit::gate::Gate;
 use hooks_testkit::http::{RawResponse, exchange};
 use hooks_testkit::load::Load;
 use hooks_testkit::proxy::{At, Cut, Proxy};
+use hooks_testkit::until;
 use std::collections::BTreeSet;
 
 const CUTS: [Cut; 3] = [Cut::Before, Cut::AfterForwarding, Cut::AfterAnswer];
@@ -57,6 +59,27 @@ async fn a_commit_that_is_never_heard_of_is_not_acknowledged_and_its_repeat_is_r
         assert!(answers.iter().all(|answer| answer.status == 200), "{cut:?}");
         assert_eq!(stage.count("hub").await, 20, "{cut:?}");
     }
+}
+
+/// The rows of append are no acknowledgement yet.
+#[tokio::test]
+async fn a_link_that_is_cut_between_the_answer_of_append_and_commit_acknowledges_nothing_that_is_not_there() {
+    let (stage, proxy) = behind_a_proxy("").await;
+    let trip = proxy.hold_when(At::commit(), Gate::closed());
+    let answers = send_twenty(&stage, "d");
+    let cut = async {
+        trip.wait(PATIENCE).await;
+        let waits = "select 1 from pg_stat_activity where datname = current_database()
+            and application_name = 'hooks-ingest lane' and state = 'idle in transaction'";
+        until(PATIENCE, "append to be answered", async || stage.db.query(waits, &[]).await.len() == 1).await;
+        proxy.cut().await;
+    };
+    let (answers, ()) = futures_util::join!(answers, cut);
+    assert!(answers.iter().all(|answer| answer.status == 200));
+    let told: BTreeSet<_> = answers.iter().map(sequence).collect();
+    let stored = stage.db.query("select sequence from events", &[]).await;
+    assert_eq!(told, stored.iter().map(|row| row.get(0)).collect());
+    assert_eq!(told.len(), 20);
 }
 
 /// The burst itself may be cut anywhere, too: after the lock, in the middle of append.
