@@ -33,7 +33,7 @@ pub fn config() -> ConfigFile {
 pub async fn start(binary: &str, database: &TestDb, config: &ConfigFile) -> Service {
     let role = binary.trim_start_matches("hooks-").replace('-', "_");
     let (name, url) = database.env_for(&role);
-    let launch = Launch::service(binary).config(config.path()).env(name, url).env("HOOKS_LOG_LEVEL", "warn");
+    let launch = Launch::service(binary).config(config.path()).env(name, url);
     launch.start_ready(Duration::from_secs(30)).await
 }
 
