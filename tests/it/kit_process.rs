@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use hooks_testkit::pg::{Cluster, Options};
 use hooks_testkit::process::{Launch, Service, Signal, run};
 use hooks_testkit::receiver::{Receiver, Script};
 use hooks_testkit::until;
@@ -53,24 +52,9 @@ async fn nothing_of_the_machine_leaks_into_a_process() {
     assert!(output.stdout.ends_with("from stdin"));
 }
 
-/// Not a test: what the next one kills. It says what it has started and waits.
-#[tokio::test]
-#[ignore = "started and killed by another test"]
-async fn victim() {
-    let cluster = Cluster::start(Options::default()).await;
-    let service = shell("sleep 600").start();
-    let sql = "select current_setting('data_directory')";
-    let row =
-        cluster.superuser_client("postgres").await.query_one(sql, &[]).await.expect("ask for the directory");
-    println!("\nstarted {} {}", service.pid(), row.get::<_, String>(0));
-    std::future::pending::<()>().await;
-}
-
 #[tokio::test]
 async fn nothing_is_left_when_the_test_process_is_killed() {
-    let victim = std::env::current_exe().expect("this test").display().to_string();
-    let arguments = ["--exact", "kit_process::victim", "--ignored", "--nocapture"];
-    let victim = Service::start(&Launch::binary(&victim).args(arguments));
+    let victim = Service::start(&Launch::binary(env!("CARGO_BIN_EXE_kit-victim")));
     let line = victim.wait_log("started ", PATIENCE).await;
     let words: Vec<_> = line.split(' ').collect();
     let [_, pid, data] = words[..] else { panic!("{line}") };

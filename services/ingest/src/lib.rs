@@ -15,7 +15,6 @@ mod lane;
 mod metrics;
 mod ready;
 mod rejected;
-mod remote;
 mod routes;
 mod sources;
 pub mod store;
