@@ -21,7 +21,7 @@ pub fn load() -> Vec<Entry> {
 }
 
 fn entry(recorded: &Recorded) -> Option<Entry> {
-    let settings = recorded.settings().ok()?;
+    let settings = recorded.settings();
     let verifier = Verifier::compile(&settings).ok()?.verifier;
     Some(Entry { parts: recorded.parts().ok()?, now: recorded.moment()?, settings, verifier })
 }

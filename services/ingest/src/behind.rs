@@ -92,16 +92,17 @@ impl Behind {
         Ok(())
     }
 
-    fn note(&self, source: &ReadySource, answer: &ChallengeAnswer, outcome: &'static str) {
+    fn note(&self, source: &ReadySource, answer: &ChallengeAnswer, outcome: &str) {
         self.ledger.note(Handshake {
             source: source.name.clone(),
             kind: answer.kind,
-            outcome,
+            outcome: outcome.to_owned(),
             confirm: answer.confirm.clone(),
         });
     }
 
-    /// Hands a refused request over to be looked at, unless one of its source was just now. Never waits.
+    /// Hands a refused request over to be looked at, unless one of its source was just now, and notes a handshake
+    /// that was refused as seldom. Never waits.
     pub fn refused(
         &self,
         source: &Arc<ReadySource>,
@@ -112,6 +113,10 @@ impl Behind {
     ) {
         if self.recorder.wants(source, now) {
             let status = source.verifier.refuse_status(refusal.reason);
+            if let Some(kind) = refusal.handshake {
+                let outcome = format!("refused: {}", refusal.detail);
+                self.ledger.note(Handshake { source: source.name.clone(), kind, outcome, confirm: None });
+            }
             let (source, request) = (source.clone(), request());
             self.recorder.offer(Rejected { source, request, status, body_bytes, at: now });
         }

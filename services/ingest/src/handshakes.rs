@@ -1,4 +1,4 @@
-//! A record of the handshakes that were answered, written behind the answer.
+//! A record of the handshakes that were answered or refused, written behind the answer.
 
 use crate::store;
 use hooks_shared::db::{Pool, describe};
@@ -14,7 +14,8 @@ const WAITING: usize = 32;
 pub struct Handshake {
     pub source: Arc<str>,
     pub kind: &'static str,
-    pub outcome: &'static str,
+    /// Names of headers and settings, never a value.
+    pub outcome: String,
     /// An address to GET for it to take effect.
     pub confirm: Option<String>,
 }
@@ -41,7 +42,7 @@ impl Ledger {
 }
 
 async fn write(pool: &Pool, fetch: &dyn Fetch, handshake: Handshake) {
-    let mut outcome = handshake.outcome.to_owned();
+    let mut outcome = handshake.outcome;
     if let Some(url) = handshake.confirm {
         outcome = match fetch.fetch(FetchRequest { url, json: None }).await {
             Ok(_) => "confirmed".into(),

@@ -17,7 +17,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use hooks_shared::clock::Clock;
 use hooks_shared::config::DedupeWindow;
 use hooks_shared::event::{Header, encode_headers};
-use hooks_shared::verify::{Ack, ChallengeAnswer, Parts, Request, Verdict, Verified};
+use hooks_shared::verify::{Ack, ChallengeAnswer, Parts, Refusal, Request, Verdict, Verified};
 use hooks_shared::{ids, remote};
 use ipnet::IpNet;
 use sha2::{Digest, Sha256};
@@ -119,13 +119,12 @@ impl Ingest {
                 drop(hold);
                 Ok(self.answer_challenge(source, answer))
             }
+            // A handshake may come by any method, and may be refused by any.
+            Verdict::Refused(refusal) if refusal.handshake.is_some() => Err(refused(source, refusal)),
             _ if !source.methods.contains(&judged.incoming.method) => {
                 Err(Answer::MethodNotAllowed { allow: source.methods.join(", ") })
             }
-            Verdict::Refused(refusal) => {
-                let status = source.verifier.refuse_status(refusal.reason);
-                Err(Answer::Refused { reason: refusal.reason, status, detail: refusal.detail.clone() })
-            }
+            Verdict::Refused(refusal) => Err(refused(source, refusal)),
             Verdict::Ok(verified) => {
                 let verified = verified.clone();
                 let event = self.event(source, judged, &verified, raw, tap);
@@ -154,7 +153,9 @@ impl Ingest {
     async fn beside(&self, source: &Arc<ReadySource>, judged: &Judged) -> Result<(), Answer> {
         match &judged.verdict {
             Verdict::Challenge(answer) => self.behind.settle(source, answer).await,
-            Verdict::Refused(refusal) if source.methods.contains(&judged.incoming.method) => {
+            Verdict::Refused(refusal)
+                if refusal.handshake.is_some() || source.methods.contains(&judged.incoming.method) =>
+            {
                 let request = || judged.incoming.parts();
                 let length = judged.incoming.body.len();
                 self.behind.refused(source, refusal, request, length, self.clock.now());
@@ -276,6 +277,11 @@ impl Incoming {
             remote_addr: self.remote_addr,
         }
     }
+}
+
+fn refused(source: &ReadySource, refusal: &Refusal) -> Answer {
+    let status = source.verifier.refuse_status(refusal.reason);
+    Answer::Refused { reason: refusal.reason, status, detail: refusal.detail.clone() }
 }
 
 fn acknowledge(ack: &Ack, sequence: i64) -> HttpResponse {

@@ -103,6 +103,7 @@ impl Source {
             verifier: self.verifier.clone(),
             secrets: self.secrets.clone(),
             skew_window: self.skew_window,
+            default_skew: self.default_skew,
             public_url: self.public_url.clone(),
             base_url: config.public_url.clone(),
             verify_token: self.verify_token.clone(),

@@ -1,6 +1,7 @@
 //! The configuration file as a whole.
 
 use super::*;
+use crate::verify::{self, Verifier};
 
 const GOOD: &str = "\
 database_url: postgres://u:${PW}@db/hooks
@@ -63,6 +64,35 @@ fn the_effective_window_falls_back_in_order() {
     assert_eq!(effective_skew(render, None), ten, "the top level's");
     let bare = read("database_url: postgres://h/d\nsources:\n  a: {verifier: github}\n", Service::Subscribe);
     assert_eq!(effective_skew(&bare.expect("good").sources["a"], None), DEFAULT_SKEW);
+}
+
+/// What ingest enforces is what the first drain of a listener goes by, wherever the window is written.
+#[test]
+fn one_window_is_enforced_and_filtered_by() {
+    let scheme = |keys: &str| {
+        format!(
+            "{{type: hmac, signature: 'header:X-S', signed: '{{timestamp}}{{body}}', timestamp: {{from: 'header:X-T'{keys}}}}}"
+        )
+    };
+    for (top, own, verifier, seconds) in [
+        ("", "", scheme(""), 300),
+        ("skew_window: 10m\n", "", scheme(""), 600),
+        ("skew_window: 10m\n", "", scheme(", max_age: 60"), 60),
+        ("skew_window: 10m\n", ", skew_window: 2m", scheme(", max_age: 60"), 120),
+        ("skew_window: 10m\n", ", skew_window: 0s", scheme(""), 600),
+        ("skew_window: 10m\n", "", "linear".to_owned(), 300),
+        ("skew_window: 10m\n", "", "{preset: linear, timestamp: {max_age: 60}}".to_owned(), 60),
+    ] {
+        let text = format!(
+            "database_url: postgres://h/d\n{top}sources:\n  a: {{verifier: {verifier}, secret: a-secret-of-some-length{own}}}\n"
+        );
+        let config = read(&text, Service::Ingest).expect("good");
+        let source = &config.sources["a"];
+        let compiled = Verifier::compile(&source.verification(&config)).expect("compiles");
+        assert_eq!(compiled.verifier.summary()[0].max_age, Some(seconds), "enforced: {text}");
+        let own = verify::max_age(&source.verifier).expect("a verifier");
+        assert_eq!(effective_skew(source, own).as_secs(), seconds as u64, "filtered by: {text}");
+    }
 }
 
 #[test]

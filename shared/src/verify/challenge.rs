@@ -131,6 +131,11 @@ impl Challenge {
         self.store_secret.is_some()
     }
 
+    /// What a request for it carries that nobody should read: a secret, or the token that proves it.
+    pub(super) fn credentials(&self) -> impl Iterator<Item = Source> {
+        self.store_secret.clone().into_iter().chain(self.check.clone().map(Source::Query))
+    }
+
     pub(super) fn kind(&self) -> &'static str {
         self.kind
     }
@@ -149,7 +154,7 @@ impl Challenge {
     pub(super) fn answer(&self, view: &View<'_>) -> Verdict {
         match self.permitted(view).and_then(|()| self.make(view)) {
             Ok(answer) => Verdict::Challenge(answer),
-            Err(refusal) => Verdict::Refused(refusal),
+            Err(refusal) => Verdict::Refused(refusal.of_handshake(self.kind)),
         }
     }
 

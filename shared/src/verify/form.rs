@@ -24,7 +24,7 @@ fn pair(piece: &[u8]) -> Pair {
     }
 }
 
-fn decode(text: &[u8]) -> Vec<u8> {
+pub(super) fn decode(text: &[u8]) -> Vec<u8> {
     let spaced: Cow<'_, [u8]> = if text.contains(&b'+') {
         Cow::Owned(text.iter().map(|b| if *b == b'+' { b' ' } else { *b }).collect())
     } else {

@@ -308,7 +308,8 @@ impl Check for Jws {
             ),
             body: self.body_hash.is_some(),
             time: self.time.is_some(),
-            credentials: Vec::new(),
+            // Bound to no body it can be sent again with any other.
+            credentials: if self.body_hash.is_some() { Vec::new() } else { self.signature.clone() },
         }
     }
 }

@@ -20,6 +20,7 @@ mod encoding;
 mod fields;
 mod filter;
 mod form;
+mod json;
 mod jws;
 mod key;
 mod keys;

@@ -7,22 +7,23 @@
 
 use super::encoding::Encoding;
 use super::settings::Settings;
+use super::special::network;
 use super::{Request, address};
 use crate::Secret;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use time::OffsetDateTime;
 
 #[derive(Debug, Clone, Deserialize)]
 pub struct Recorded {
-    #[serde(default = "post")]
+    #[serde(default = "post", deserialize_with = "nullable_method")]
     pub method: String,
     /// The public address, or path and query.
     pub url: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub headers: Vec<(String, String)>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub body_base64: String,
     pub provider: Option<String>,
     pub config: Option<Value>,
@@ -37,15 +38,34 @@ pub struct Recorded {
     pub public_key: Option<String>,
     pub verify_token: Option<String>,
     pub cert_pem: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub allowed_origins: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub allow: Vec<String>,
+    #[serde(default, deserialize_with = "sender")]
     pub remote_addr: Option<IpAddr>,
 }
 
 fn post() -> String {
     "POST".into()
+}
+
+fn nullable_method<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_else(post))
+}
+
+/// `null` is as good as "not there".
+fn nullable<'de, D: serde::Deserializer<'de>, T: Deserialize<'de> + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// The sender's address, perhaps with its port. What is none is nobody known.
+fn sender<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<IpAddr>, D::Error> {
+    let text: Option<String> = Option::deserialize(deserializer)?;
+    let text = text.as_deref().map(str::trim).unwrap_or_default();
+    Ok(text.parse().or_else(|_| text.parse::<SocketAddr>().map(|address| address.ip())).ok())
 }
 
 /// Keeps `null` apart from "not there".
@@ -85,11 +105,16 @@ impl Recorded {
         let bytes = |text: &str| text.as_bytes().to_vec();
         Ok(Parts {
             method: self.method.clone(),
-            target: self.url.as_deref().map_or("/", address::path_of).to_owned(),
+            target: self.address().map_or("/", address::path_of).to_owned(),
             headers: self.headers.iter().map(|(name, value)| (bytes(name), bytes(value))).collect(),
             body,
             remote_addr: self.remote_addr,
         })
+    }
+
+    /// The address without its fragment, which is never sent.
+    fn address(&self) -> Option<&str> {
+        self.url.as_deref().and_then(|url| url.split('#').next())
     }
 
     /// The moment to check at, if it says one.
@@ -99,25 +124,28 @@ impl Recorded {
     }
 
     /// The source's settings as far as the record has them.
-    ///
-    /// # Errors
-    /// When an address of `allow` is none.
-    pub fn settings(&self) -> Result<Settings, String> {
-        let secrets = self.secrets.clone().unwrap_or_else(|| self.secret.clone().into_iter().collect());
-        let is_absolute = |url: &String| url.contains("://");
-        Ok(Settings {
+    pub fn settings(&self) -> Settings {
+        Settings {
             verifier: self.verifier(),
-            secrets: secrets
-                .iter()
-                .filter(|text| !text.is_empty())
-                .map(|text| Secret::from(text.as_str()))
-                .collect(),
-            public_url: self.url.clone().filter(is_absolute),
+            secrets: self.secrets(),
+            public_url: self
+                .address()
+                .filter(|url| url.contains("://") && !url.starts_with('/'))
+                .map(str::to_owned),
             verify_token: self.verify_token.as_deref().map(Secret::from),
             allowed_origins: self.allowed_origins.clone(),
-            allow: self.allow.iter().map(|text| network(text)).collect::<Result<_, _>>()?,
+            allow: self.allow.iter().filter_map(|text| network(text).ok()).collect(),
             ..Settings::default()
-        })
+        }
+    }
+
+    /// Nothing but empty texts is "no secret yet"; an empty one among others is a fault of its own.
+    fn secrets(&self) -> Vec<Secret> {
+        let texts = self.secrets.clone().unwrap_or_else(|| self.secret.clone().into_iter().collect());
+        if texts.iter().all(String::is_empty) {
+            return Vec::new();
+        }
+        texts.iter().map(|text| Secret::from(text.as_str())).collect()
     }
 
     /// Its `config`, or else its `provider`, with the tolerance laid over.
@@ -128,6 +156,10 @@ impl Recorded {
         }
         if let Some(pem) = &self.cert_pem {
             over.insert("certificate".into(), json!(pem));
+        }
+        // One that cannot be read is told by the verifier, whose list it is.
+        if self.allow.iter().any(|text| network(text).is_err()) {
+            over.insert("allow".into(), json!(self.allow));
         }
         if let Some(limits) = self.limits().filter(|_| self.has_time()) {
             over.insert("timestamp".into(), limits);
@@ -175,10 +207,4 @@ impl Recorded {
         }
         (!limits.is_empty()).then_some(Value::Object(limits))
     }
-}
-
-fn network(text: &str) -> Result<ipnet::IpNet, String> {
-    text.parse::<ipnet::IpNet>()
-        .or_else(|_| text.parse::<IpAddr>().map(ipnet::IpNet::from))
-        .map_err(|_| format!("`{text}` is not an address or a network"))
 }

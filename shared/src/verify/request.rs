@@ -1,6 +1,7 @@
 //! A request as it came in, and the parts of it that are read only when a scheme asks.
 
 use super::form::{self, Pair};
+use super::json;
 use super::verdict::Refusal;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -35,7 +36,7 @@ impl<'a> View<'a> {
 
     /// The body as JSON, whatever its declared type: SNS sends JSON as text.
     pub(super) fn json(&self) -> Option<&Value> {
-        self.json.get_or_init(|| serde_json::from_slice(self.request.body).ok()).as_ref()
+        self.json.get_or_init(|| json::read(self.request.body)).as_ref()
     }
 
     /// The fields of a form body. A body that says it is something else has none.

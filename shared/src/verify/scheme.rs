@@ -220,6 +220,12 @@ impl Scheme {
         self.check.cover()
     }
 
+    /// Wherever a request has a value that is itself a credential, be it an event or a handshake.
+    pub(super) fn credentials(&self) -> Vec<Source> {
+        let of_handshakes = self.challenges.iter().flat_map(Challenge::credentials);
+        self.cover().credentials.into_iter().chain(of_handshakes).collect()
+    }
+
     /// Signature, then time, then what the request asks or says.
     pub(super) fn verify(&self, view: &View<'_>, now: OffsetDateTime) -> Verdict {
         match self.genuine(view, now) {
@@ -235,11 +241,8 @@ impl Scheme {
     fn genuine(&self, view: &View<'_>, now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal> {
         let Some(signed_at) = self.check.prove(view, now)? else { return Ok(None) };
         self.limits.check(signed_at, now).map_err(out_of_time)?;
-        // Beyond the calendar, in a scheme that does not limit times.
-        signed_at
-            .storable()
-            .map(Some)
-            .ok_or_else(|| Refusal::malformed("the timestamp is no time of our age"))
+        // A time beyond the calendar, in a scheme that does not limit times, is none that can be stored.
+        Ok(signed_at.storable())
     }
 
     pub(super) fn read(&self, view: &View<'_>, timestamp: Option<OffsetDateTime>) -> Verified {
@@ -374,7 +377,8 @@ fn time_rule(fields: &Fields<'_>, settings: &Settings) -> TimeRule {
         ["signature"] => TimeFrom::Signature,
         _ => TimeFrom::Sources(table.parsed("from", Source::parse)),
     };
-    let own_age = seconds(&table, "max_age").unwrap_or(Some(DEFAULT_MAX_AGE));
+    let default_age = settings.default_skew.and_then(|window| Duration::try_from(window).ok());
+    let own_age = seconds(&table, "max_age").unwrap_or(Some(default_age.unwrap_or(DEFAULT_MAX_AGE)));
     let own_future = seconds(&table, "max_future");
     table.finish();
     let window = settings.skew_window.filter(|window| !window.is_zero());

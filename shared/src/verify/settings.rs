@@ -20,6 +20,8 @@ pub struct Settings {
     /// The source's own window; replaces the scheme's `max_age`, and its `max_future` unless that
     /// is written out. Zero counts as not set.
     pub skew_window: Option<Duration>,
+    /// The window of a scheme that writes no `max_age` of its own; 300 seconds without it.
+    pub default_skew: Option<Duration>,
     /// The source's whole address as the provider knows it.
     pub public_url: Option<String>,
     /// The relay's address; the request's path and query are appended.

@@ -189,6 +189,12 @@ impl Pointer {
         Ok(Self { text: text.to_owned(), steps })
     }
 
+    /// The last name on the way that is no index.
+    pub(super) fn last_name(&self) -> Option<&str> {
+        let named = |name: &&str| !name.bytes().all(|b| b.is_ascii_digit());
+        self.names().filter(named).last()
+    }
+
     pub(super) fn is_list(&self) -> bool {
         self.steps.contains(&Step::Every)
     }

@@ -97,11 +97,17 @@ pub struct Refusal {
     /// One line that is safe to log: names of headers and settings, never a value that could be a
     /// secret or an expected signature.
     pub detail: String,
+    /// The kind of handshake that was asked for, if it is a handshake that is refused.
+    pub handshake: Option<&'static str>,
 }
 
 impl Refusal {
     pub(super) fn new(reason: Reason, detail: impl Into<String>) -> Self {
-        Self { reason, detail: detail.into() }
+        Self { reason, detail: detail.into(), handshake: None }
+    }
+
+    pub(super) fn of_handshake(self, kind: &'static str) -> Self {
+        Self { handshake: Some(kind), ..self }
     }
 
     pub(super) fn missing(what: impl fmt::Display) -> Self {

@@ -104,7 +104,7 @@ impl Verifier {
 
     /// Names of headers whose value is itself a credential, to be masked where people look.
     pub fn credential_headers(&self) -> Vec<String> {
-        self.credentials(|source| match source {
+        self.picked(|source| match source {
             Source::Header(name) => Some(name.clone()),
             _ => None,
         })
@@ -112,19 +112,23 @@ impl Verifier {
 
     /// Names of query parameters whose value is itself a credential.
     pub fn credential_parameters(&self) -> Vec<String> {
-        self.credentials(|source| match source {
+        self.picked(|source| match source {
             Source::Query(name) => Some(name.clone()),
             _ => None,
         })
     }
 
-    fn credentials(&self, pick: impl Fn(&Source) -> Option<String>) -> Vec<String> {
-        self.node
-            .schemes()
-            .iter()
-            .flat_map(|scheme| scheme.cover().credentials)
-            .filter_map(|s| pick(&s))
-            .collect()
+    /// Where credentials stand in requests, spelt as in the configuration: header, query, JSON and form.
+    pub fn credentials(&self) -> Vec<String> {
+        self.credential_sources().iter().map(Source::spelling).collect()
+    }
+
+    pub(super) fn credential_sources(&self) -> Vec<Source> {
+        self.node.schemes().iter().flat_map(|scheme| scheme.credentials()).collect()
+    }
+
+    fn picked(&self, pick: impl Fn(&Source) -> Option<String>) -> Vec<String> {
+        self.credential_sources().iter().filter_map(pick).collect()
     }
 
     /// Each alternative in one line, for `sources check` and the documentation.
@@ -288,8 +292,8 @@ fn body_size_limit(tables: &[&Table], report: &Report) -> Option<u64> {
 }
 
 /// How old a scheme lets a request be: the `timestamp.max_age` of its first table with a
-/// `timestamp`. Nothing where there is no time or no limit. Needs no secret, so that a service that
-/// has none can tell what the one with secrets enforces.
+/// `timestamp`. Nothing where there is no time or no limit, or where it is not written. Needs no
+/// secret, so that a service that has none can tell what the one with secrets enforces.
 ///
 /// # Errors
 /// When the verifier cannot be resolved to tables.
@@ -303,8 +307,7 @@ pub fn max_age(verifier: &Value) -> Result<Option<Duration>, Fault> {
         message: "must be a number of seconds, or null for no limit".into(),
     };
     match table.map["timestamp"].get("max_age") {
-        None => Ok(Some(Duration::from_secs(300))),
-        Some(Value::Null) => Ok(None),
+        None | Some(Value::Null) => Ok(None),
         Some(value) => {
             let seconds = value.as_f64().ok_or_else(fault)?;
             Duration::try_from_secs_f64(seconds).map(Some).map_err(|_| fault())

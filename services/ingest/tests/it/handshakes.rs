@@ -1,8 +1,9 @@
 //! What providers ask before they send events.
 
-use crate::stage::{SECRET, SOURCES, Stage};
+use crate::stage::{PATIENCE, SECRET, SOURCES, Stage};
 use hooks_testkit::http::{exchange, get, request};
 use hooks_testkit::sign::{self, borrowed, now};
+use hooks_testkit::until;
 
 #[tokio::test]
 async fn slack_gets_its_challenge_back_if_it_is_signed_and_nothing_is_stored() {
@@ -36,10 +37,42 @@ async fn a_handshake_by_get_is_answered_and_any_other_get_is_not_allowed() {
     assert_eq!((good.status, good.text()), (200, "11582".into()));
     assert_eq!(good.header("x-content-type-options"), Some("nosniff"));
     let wrong = ask("?hub.mode=subscribe&hub.challenge=11582&hub.verify_token=guess").await;
-    assert!(wrong.status >= 400 && !wrong.text().contains("11582"), "{} {}", wrong.status, wrong.text());
+    assert_eq!((wrong.status, wrong.text()), (401, "bad_signature\n".into()));
+    assert_eq!(ask("?hub.challenge=%0a&hub.verify_token=the-token").await.text(), "malformed\n");
     assert_eq!(ask("").await.status, 405);
     let elsewhere = get(stage.address, "/ingest/hub?hub.challenge=1&hub.verify_token=the-token", &[]).await;
     assert_eq!(elsewhere.status, 405);
+}
+
+/// The sender learns that it is not let in by what is left out of the answer, and operators from the record.
+#[tokio::test]
+async fn a_refused_handshake_is_no_method_that_is_not_allowed_and_is_written_down() {
+    let stage = Stage::with(&format!(
+        "{SOURCES}
+  cloud: {{verifier: cloudevents, secret: s3cret-of-the-tests, allowed_origins: [good.example]}}"
+    ))
+    .await;
+    let ask = async |origin: &str| {
+        let headers = [("WebHook-Request-Origin", origin)];
+        exchange(stage.address, &request("OPTIONS", "/ingest/cloud", &headers, b"")).await
+    };
+    let good = ask("good.example").await;
+    assert_eq!((good.status, good.header("webhook-allowed-origin")), (200, Some("good.example")));
+    let bad = ask("bad.example").await;
+    assert_eq!((bad.status, bad.text()), (401, "bad_signature\n".into()));
+    for name in ["allow", "webhook-allowed-origin", "webhook-allowed-rate"] {
+        assert_eq!(bad.header(name), None, "{name}");
+    }
+    let query = "select outcome from handshakes where source = 'cloud' and kind = 'origin' order by outcome";
+    until(PATIENCE, "both handshakes to be written down", async || {
+        let rows = stage.db.client().await.query(query, &[]).await.expect("rows");
+        let outcomes: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        match outcomes.as_slice() {
+            [answered, refused] if answered == "answered" && refused.contains("allowed_origins") => Ok(()),
+            _ => Err(outcomes),
+        }
+    })
+    .await;
 }
 
 /// A handshake's body counts like any other, and a body that only looks like one is an event of its source.

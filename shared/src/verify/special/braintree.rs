@@ -82,13 +82,13 @@ impl Check for Braintree {
         }
         let (asked, key) = match (view.query_value(CHALLENGE), self.keys.first()) {
             (Ok(asked), Some(key)) => (asked?, key),
-            (Err(refusal), _) => return Some(Verdict::Refused(refusal)),
+            (Err(refusal), _) => return Some(Verdict::Refused(refusal.of_handshake("hmac"))),
             (_, None) => return None,
         };
         if !is_challenge(&asked) {
             let refusal =
                 Refusal::malformed(format!("query parameter {CHALLENGE} is not 20 to 32 hex digits"));
-            return Some(Verdict::Refused(refusal));
+            return Some(Verdict::Refused(refusal.of_handshake("hmac")));
         }
         let digest = Encoding::Hex.encode(&key.of(&asked));
         Some(Verdict::Challenge(ChallengeAnswer {

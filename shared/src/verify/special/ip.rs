@@ -24,10 +24,17 @@ pub(super) fn compile(context: &Context<'_>) -> Option<Box<dyn Check>> {
     Some(Box::new(AllowList { networks }))
 }
 
-/// A network, or one address.
-fn network(text: &str) -> Result<IpNet, String> {
-    let whole = text.parse::<IpNet>().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
-    whole.map_err(|_| format!("`{text}` is not an address or a network"))
+/// A network, or one address. IPv4 written as IPv6 (`::ffff:192.0.2.0/120`) is IPv4, as senders are.
+pub(in crate::verify) fn network(text: &str) -> Result<IpNet, String> {
+    let whole = text.trim().parse::<IpNet>().or_else(|_| text.trim().parse::<IpAddr>().map(IpNet::from));
+    let whole = whole.map_err(|_| format!("`{text}` is not an address or a network"))?;
+    let mapped = match (whole.addr().to_canonical(), whole.prefix_len().checked_sub(96)) {
+        (IpAddr::V4(address), Some(length)) if whole.addr().is_ipv6() => {
+            IpNet::new(address.into(), length).ok()
+        }
+        _ => None,
+    };
+    Ok(mapped.unwrap_or(whole))
 }
 
 impl Check for AllowList {

@@ -8,6 +8,8 @@ mod paypal;
 mod sns;
 mod twilio;
 
+pub(super) use ip::network;
+
 use super::certificate::Certificate;
 use super::fields::Fields;
 use super::scheme::{Check, Context};

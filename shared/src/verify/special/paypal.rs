@@ -28,7 +28,7 @@ pub(super) fn compile(context: &Context<'_>) -> Option<Box<dyn Check>> {
     let fields = context.fields;
     let mut webhook_ids: Vec<String> = fields.texts("webhook_id").into_iter().map(str::to_owned).collect();
     webhook_ids.extend(context.secrets.iter().map(|secret| secret.expose().to_owned()));
-    if webhook_ids.is_empty() {
+    if webhook_ids.is_empty() || webhook_ids.iter().any(String::is_empty) {
         fields.fault("webhook_id", "must be the id that PayPal shows for this webhook");
     }
     fields.report().warn("PayPal signs a checksum of the body, which can be matched by another body");

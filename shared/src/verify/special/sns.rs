@@ -27,8 +27,9 @@ pub(super) fn compile(context: &Context<'_>) -> Option<Box<dyn Check>> {
     let fields = context.fields;
     let mut topics: Vec<String> = fields.texts("topic_arns").into_iter().map(str::to_owned).collect();
     topics.extend(context.secrets.iter().map(|secret| secret.expose().to_owned()));
-    if topics.is_empty() {
-        fields.fault("topic_arns", "must list the topics: anyone with an Amazon account can sign");
+    if topics.is_empty() || topics.iter().any(String::is_empty) {
+        fields
+            .fault("topic_arns", "must list the topics, none empty: anyone with an Amazon account can sign");
     }
     Some(Box::new(Sns { topics, certificates: super::Certificates::read(context) }))
 }
@@ -130,9 +131,8 @@ impl Check for Sns {
         let message = Message::of(view).filter(|message| message.kind == "SubscriptionConfirmation")?;
         let confirm = message.text("SubscribeURL").and_then(|url| Issuer::Sns.own_url(url));
         let Some(confirm) = confirm else {
-            return Some(Verdict::Refused(Refusal::malformed(
-                "SubscribeURL is not an address of Amazon SNS",
-            )));
+            let refusal = Refusal::malformed("SubscribeURL is not an address of Amazon SNS");
+            return Some(Verdict::Refused(refusal.of_handshake("subscription")));
         };
         Some(Verdict::Challenge(ChallengeAnswer {
             status: 200,

@@ -36,7 +36,7 @@ impl Vector {
 
     /// What is wrong with the verdict that the record gets; nothing if it is the expected one.
     pub(super) fn complaint(&self) -> Option<String> {
-        let compiled = Verifier::compile(&self.recorded.settings().unwrap());
+        let compiled = Verifier::compile(&self.recorded.settings());
         self.complaint_about(compiled)
     }
 
@@ -67,7 +67,7 @@ impl Vector {
     pub(super) fn complaint_under(&self, verifier: &Value) -> Option<String> {
         let mut recorded = self.recorded.clone();
         recorded.config = Some(verifier.clone());
-        self.complaint_about(Verifier::compile(&recorded.settings().unwrap()))
+        self.complaint_about(Verifier::compile(&recorded.settings()))
     }
 
     fn answer_complaint(&self, answer: &ChallengeAnswer) -> Option<String> {

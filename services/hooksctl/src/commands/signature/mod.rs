@@ -76,7 +76,7 @@ fn explain(global: &Global, args: &ExplainArgs) -> Result<()> {
             Usage("which scheme? Give --verifier, or `provider` or `config` in the record".into()).into()
         );
     }
-    let mut settings = recorded.settings().map_err(Usage)?;
+    let mut settings = recorded.settings();
     if !args.secrets.is_empty() {
         settings.secrets = args.secrets.iter().map(|text| secret(text)).collect::<Result<_>>()?;
     }

@@ -160,9 +160,7 @@ impl Facts {
     fn new(config: &Config, source: &Source, verifier: &Verifier) -> Result<Self> {
         let own = max_age(&source.verifier).map_err(|fault| Usage(fault.to_string()))?;
         let in_base = || config.public_url.as_ref().map(|base| format!("{base}/ingest/{}", source.name));
-        let headers = verifier.credential_headers().into_iter().map(|name| format!("header:{name}"));
-        let parameters = verifier.credential_parameters().into_iter().map(|name| format!("query:{name}"));
-        let mut masked: Vec<String> = headers.chain(parameters).collect();
+        let mut masked = verifier.credentials();
         masked.sort();
         masked.dedup();
         Ok(Self {

@@ -1,8 +1,11 @@
 //! Taking credentials out of a request before it is shown to people.
 
+mod body;
+
 use super::Verifier;
 use super::recorded::Parts;
 use super::settings::Settings;
+use super::source::Source;
 
 /// What stands in the place of a credential.
 const MASK: &[u8] = b"***";
@@ -10,17 +13,57 @@ const MASK: &[u8] = b"***";
 /// Headers whose value is a credential in any scheme.
 const ALWAYS: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "set-cookie"];
 
-/// Masks the values of headers and query parameters that the scheme reads as credentials, of those
-/// that always are, and the source's own secrets wherever they stand.
+/// Masks what the scheme reads as a credential, in headers, query and body, what always is one, and the
+/// source's own secrets wherever they stand.
 pub fn credentials(request: &mut Parts, settings: &Settings, verifier: &Verifier) {
-    let named = verifier.credential_headers();
+    let sources = verifier.credential_sources();
     for (name, value) in &mut request.headers {
-        let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
-        if ALWAYS.iter().any(|other| is(other)) || named.iter().any(|other| is(other)) {
+        if is_always(name) || sources.iter().any(|source| is_header(source, name)) {
             *value = MASK.to_vec();
         }
     }
-    request.target = parameters(&request.target, &verifier.credential_parameters());
+    let named =
+        |pick: fn(&Source) -> Option<&str>| -> Vec<&str> { sources.iter().filter_map(pick).collect() };
+    let query = named(|source| if let Source::Query(name) = source { Some(name) } else { None });
+    if let Some((path, text)) = request.target.split_once('?').filter(|_| !query.is_empty()) {
+        let text = body::pairs(text.as_bytes(), &query);
+        request.target = format!("{path}?{}", String::from_utf8_lossy(&text));
+    }
+    let form = named(|source| if let Source::Form(name) = source { Some(name) } else { None });
+    if !form.is_empty() {
+        request.body = body::pairs(&request.body, &form);
+    }
+    // One that is found by its place alone has no name to be found by.
+    let json = named(|source| {
+        if let Source::Json(pointer) = source { Some(pointer.last_name().unwrap_or_default()) } else { None }
+    });
+    if json.contains(&"") {
+        request.body = MASK.to_vec();
+    } else if !json.is_empty() {
+        request.body = body::json(&request.body, &json);
+    }
+    own_secrets(request, settings);
+}
+
+fn is_always(header: &[u8]) -> bool {
+    ALWAYS.iter().any(|name| header.eq_ignore_ascii_case(name.as_bytes()))
+}
+
+fn is_header(source: &Source, header: &[u8]) -> bool {
+    match source {
+        Source::Header(name) => header.eq_ignore_ascii_case(name.as_bytes()),
+        Source::HeaderFamily(stem) => {
+            header.get(..stem.len()).is_some_and(|start| start.eq_ignore_ascii_case(stem.as_bytes()))
+        }
+        Source::Query(_) | Source::Form(_) | Source::Json(_) | Source::Claim(_) => false,
+    }
+}
+
+fn same_name(names: &[&str], name: &[u8]) -> bool {
+    names.iter().any(|known| known.as_bytes() == name)
+}
+
+fn own_secrets(request: &mut Parts, settings: &Settings) {
     let secrets = settings.secrets.iter().chain(&settings.verify_token);
     // A shorter text stands in many places by chance, and masking them would show where.
     for secret in secrets.filter(|secret| secret.expose().len() >= 8) {
@@ -31,19 +74,6 @@ pub fn credentials(request: &mut Parts, settings: &Settings, verifier: &Verifier
         }
         request.target = String::from_utf8_lossy(&without(request.target.as_bytes(), secret)).into_owned();
     }
-}
-
-/// The target with the values of these parameters masked.
-fn parameters(target: &str, names: &[String]) -> String {
-    let Some((path, query)) = target.split_once('?') else { return target.to_owned() };
-    let masked: Vec<String> = query
-        .split('&')
-        .map(|pair| match pair.split_once('=') {
-            Some((name, _)) if names.iter().any(|other| other == name) => format!("{name}=***"),
-            _ => pair.to_owned(),
-        })
-        .collect();
-    format!("{path}?{}", masked.join("&"))
 }
 
 fn without(text: &[u8], secret: &[u8]) -> Vec<u8> {
