@@ -1,4 +1,4 @@
-// What pages do beside HTML: new rows as they come, copying, asking before what cannot be undone. Nothing depends on it.
+// What pages do beside HTML: ask before what cannot be undone, copy, choose all, tell the time. Nothing depends on it.
 "use strict";
 (() => {
   for (const form of document.querySelectorAll("form[data-ask]")) {
@@ -7,43 +7,42 @@
     });
   }
   for (const button of document.querySelectorAll("button[data-copy]")) {
+    const words = button.textContent;
+    button.hidden = false;
     button.addEventListener("click", async () => {
       const source = document.getElementById(button.dataset.copy);
-      const before = button.textContent;
       try {
         await navigator.clipboard.writeText(source.textContent);
         button.textContent = "Copied";
       } catch {
-        button.textContent = "Select and copy by hand";
+        // No clipboard without TLS: what is marked can be copied by hand.
+        window.getSelection().selectAllChildren(source);
+        button.textContent = "Marked: press Ctrl-C";
       }
-      setTimeout(() => { button.textContent = before; }, 2000);
+      setTimeout(() => { button.textContent = words; }, 2500);
     });
   }
   for (const all of document.querySelectorAll("input[data-all]")) {
+    all.hidden = false;
     all.addEventListener("change", () => {
       for (const box of document.querySelectorAll(`input[name="${all.dataset.all}"]`)) box.checked = all.checked;
     });
   }
-  const rows = document.querySelector("tbody[data-live]");
-  if (!rows || !window.EventSource) return;
-  const state = document.getElementById("live-state");
-  const most = 200;
-  const stream = new EventSource(rows.dataset.live);
-  const say = (text, on) => {
-    state.textContent = text;
-    if (on) state.dataset.on = ""; else delete state.dataset.on;
+
+  // On a phone the menu is wider than the window.
+  document.querySelector("nav.main a[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
+  // The same words as the server's.
+  const ago = (at) => {
+    const seconds = Math.trunc((Date.now() - at) / 1000);
+    const s = Math.abs(seconds);
+    if (s < 3) return "just now";
+    const span = s < 120 ? `${s} s` : s < 7200 ? `${Math.floor(s / 60)} min`
+      : s < 172800 ? `${Math.floor(s / 3600)} h` : `${Math.floor(s / 86400)} d`;
+    return seconds > 0 ? `${span} ago` : `in ${span}`;
   };
-  stream.addEventListener("open", () => say("live", true));
-  stream.addEventListener("error", () => say("reconnecting…", false));
-  stream.addEventListener("reload", () => window.location.reload());
-  stream.addEventListener("received", (message) => {
-    // The row is made and escaped by the server; parsing it in a template runs nothing.
-    const template = document.createElement("template");
-    template.innerHTML = JSON.parse(message.data).row;
-    const row = template.content.querySelector("tr");
-    if (!row || document.getElementById(row.id)) return;
-    row.classList.add("new");
-    rows.prepend(row);
-    while (rows.children.length > most) rows.lastElementChild.remove();
-  });
+  setInterval(() => {
+    if (document.hidden) return;
+    for (const time of document.querySelectorAll("time[data-ago]")) time.textContent = ago(Date.parse(time.dateTime));
+  }, 5000);
 })();

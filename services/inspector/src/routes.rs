@@ -323,15 +323,15 @@ fn people() -> Vec<Route> {
 }
 
 fn log() -> Vec<Route> {
-    use api::{events, overview, rejected, sources};
+    use api::{events, live, overview, rejected, sources};
     vec![
         route!(Get "/api/events" Reader events::list)
             .about("Events, newest first, filtered and searched")
             .query(events::QUERY)
             .gives::<events::EventList>(200),
-        route!(Get "/api/events/live" Reader events::live)
-            .about("New events as they come")
-            .query(&[("source", "Only of this source")])
+        route!(Get "/api/events/live" Reader live::live)
+            .about("New events as they come, filtered as the list is; `changed` tells how their pushes stand")
+            .query(live::QUERY)
             .media("text/event-stream"),
         route!(Get "/api/events/{source}/{sequence}" Reader events::show)
             .about("One event")

@@ -11,14 +11,10 @@ use crate::store;
 use crate::store::events::{EventRow, Place, PushCounts};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
-use futures_util::stream;
 use hooks_shared::event::{Event, header};
 use hooks_shared::push::event_replay::To;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 use time::OffsetDateTime;
-use tokio::sync::broadcast::error::RecvError;
 use utoipa::ToSchema;
 
 type Parameter = (&'static str, &'static str);
@@ -284,49 +280,3 @@ pub async fn replay(call: Call) -> Result<Answer, Error> {
         ReplayDone { listeners: done.listeners, deliveries: done.deliveries, under_way: done.under_way };
     Ok(Answer::json(200, &view))
 }
-
-/// New events as they come, as server-sent events of JSON. A page that falls behind is told `reload`.
-pub async fn live(call: Call) -> Result<Answer, Error> {
-    stream_events(call, |call, row| {
-        let view = summary(call, row, PushCounts::default());
-        serde_json::to_string(&view).unwrap_or_default()
-    })
-}
-
-/// The stream, with each event put into words by `show`.
-pub fn stream_events(call: Call, show: fn(&Call, &EventRow) -> String) -> Result<Answer, Error> {
-    let source = call.query.text("source")?;
-    let receiver = call.state.live.subscribe();
-    let until = tokio::time::Instant::now() + LONGEST_STREAM;
-    let begin = (receiver, Arc::new(call), source, Some(": live\n\n".to_owned()));
-    let chunks = stream::unfold(begin, move |(mut receiver, call, source, first)| async move {
-        if let Some(first) = first {
-            return Some((Ok(Bytes::from(first)), (receiver, call, source, None)));
-        }
-        loop {
-            let text = tokio::select! {
-                () = tokio::time::sleep_until(until) => return None,
-                () = tokio::time::sleep(KEEPALIVE) => ": keepalive\n\n".to_owned(),
-                received = receiver.recv() => match received {
-                    Ok(row) => {
-                        let wanted = source.as_deref().is_none_or(|source| source == row.source);
-                        if !wanted || !call.who.sight().covers(&row.source) {
-                            continue;
-                        }
-                        format!("event: received\ndata: {}\n\n", show(&call, &row))
-                    }
-                    Err(RecvError::Lagged(_)) => "event: reload\ndata: {}\n\n".to_owned(),
-                    Err(RecvError::Closed) => return None,
-                },
-            };
-            return Some((Ok(Bytes::from(text)), (receiver, call, source, None)));
-        }
-    });
-    Ok(Answer::stream("text/event-stream", chunks)
-        .with("Cache-Control", "no-store, no-transform")
-        .with("X-Accel-Buffering", "no"))
-}
-
-const KEEPALIVE: std::time::Duration = std::time::Duration::from_secs(15);
-/// The browser comes back by itself, and is asked again who it is.
-const LONGEST_STREAM: std::time::Duration = std::time::Duration::from_secs(300);

@@ -6,6 +6,7 @@ pub mod deliveries;
 pub mod device;
 pub mod events;
 pub mod invites;
+pub mod live;
 pub mod me;
 pub mod openapi;
 pub mod overview;

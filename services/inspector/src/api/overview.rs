@@ -44,6 +44,10 @@ pub struct Overview {
     pub ingest_rate: Vec<Point>,
     pub owed_series: Vec<Point>,
     pub oldest_due_series: Vec<Point>,
+    /// Refused requests a minute, as far as they are recorded; for administrators.
+    pub refused_series: Vec<Point>,
+    /// Push-workers alive; for administrators.
+    pub workers_series: Vec<Point>,
 }
 
 /// The plots' span.
@@ -80,9 +84,12 @@ pub async fn read(call: &Call) -> Result<Overview, Error> {
     let ingest_rate =
         merge(rates(&sequences).into_iter().map(|point| (point.at.0, point.value)), |a, b| a + b);
     let (mut owed, mut oldest, mut backlog, mut processes) = (Vec::new(), Vec::new(), None, Vec::new());
+    let (mut refused, mut workers) = (Vec::new(), Vec::new());
     if all {
         owed = samples::read(&db, "owed", None, since).await?;
         oldest = samples::read(&db, "oldest_due", None, since).await?;
+        refused = samples::read(&db, "refused", None, since).await?;
+        workers = samples::read(&db, "alive", Some("push-worker"), since).await?;
         backlog = Some(samples::backlog(&db).await?);
         processes = store::listeners::instances(&db).await?;
     }
@@ -102,6 +109,8 @@ pub async fn read(call: &Call) -> Result<Overview, Error> {
         ingest_rate,
         owed_series: merge(values(owed), |a, b| a + b),
         oldest_due_series: merge(values(oldest), f64::max),
+        refused_series: merge(values(refused), |a, b| a + b),
+        workers_series: merge(values(workers), |a, b| a + b),
     })
 }
 

@@ -5,5 +5,6 @@ pub mod events;
 pub mod invites;
 pub mod push;
 pub mod replay;
+pub mod standing;
 pub mod tokens;
 pub mod users;

@@ -1,7 +1,8 @@
 //! One's own account.
 
-use super::layout::{csrf, page, when};
+use super::layout::{csrf, page};
 use super::tokens::{create_form, made, table, wish};
+use super::words::when;
 use crate::api::tokens::page as read_tokens;
 use crate::error::Error;
 use crate::http::{Answer, Call};
@@ -23,16 +24,17 @@ pub async fn show(call: Call) -> Result<Answer, Error> {
     let sessions = store::sessions::list(&*call.session().await?, me.id).await?;
     let content = html! {
         div.card { dl.facts {
+            dt { "Name" } dd { (me.name) }
             dt { "Address" } dd { (me.email) }
             dt { "Role" } dd { (me.role) }
             dt { "Sources" } dd { @if me.is_admin() { "all" } @else { (me.scopes.join(", ")) } }
         } }
         h2 { "Your tokens" }
-        (table(&call, &own.tokens, "/me/tokens"))
+        (table(&call, &own.tokens, None, "/me/tokens"))
         (create_form(&call, "/me/tokens"))
         h2 { "Your browsers" }
         (session_table(&call, &sessions))
-        h2 { "Another password" }
+        h2 { "Change your password" }
         form.row method="post" action="/me/password" {
             (csrf(&call.who))
             label { "Present one" input type="password" name="current_password" required autocomplete="current-password"; }
@@ -40,19 +42,18 @@ pub async fn show(call: Call) -> Result<Answer, Error> {
             button { "Change" }
         }
     };
-    let title = me.name.clone();
-    Ok(page(&call, &title, content))
+    Ok(page(&call, "Your account", content))
 }
 
 fn session_table(call: &Call, sessions: &[Listed]) -> Markup {
     let here = call.who.browser.as_ref().map(|browser| browser.session_id);
-    html! { div.card.scroll { table {
-        thead { tr { th { "Browser" } th { "From" } th { "Last used" } th {} } }
+    html! { div.card.scroll { table.rows {
+        thead { tr { th { "Browser" } th { "From" } th { "Last used" } th { span.sr { "End it" } } } }
         tbody { @for one in sessions { tr {
-            td.wrap { (one.user_agent) }
-            td { @if let Some(address) = one.address { (address) } }
-            td { (when(one.last_used_at)) }
-            td { @if here == Some(one.id) { span.badge { "this one" } } @else {
+            td.wrap { (one.user_agent) @if one.user_agent.is_empty() { span.faint { "unknown" } } }
+            td data-l="from" { @if let Some(address) = one.address { (address) } }
+            td data-l="used" { (when(one.last_used_at)) }
+            td.act { @if here == Some(one.id) { span.badge { "this one" } } @else {
                 form.inline method="post" action=(format!("/me/sessions/{}/end", one.id)) { (csrf(&call.who)) button.small { "Sign out" } }
             } }
         } } }
@@ -61,7 +62,7 @@ fn session_table(call: &Call, sessions: &[Listed]) -> Markup {
 
 pub async fn create_token(call: Call) -> Result<Answer, Error> {
     let (row, text) = tokens::create_own(&call, wish(&call)?).await?;
-    Ok(made(&call, &row.name, &text, "/me"))
+    Ok(made(&call, ("Your account", "/me"), &row.name, &text))
 }
 
 pub async fn revoke_token(call: Call) -> Result<Answer, Error> {

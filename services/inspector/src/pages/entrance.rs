@@ -1,6 +1,7 @@
 //! Signing in and up, and confirming a command line.
 
-use super::layout::{csrf, entrance, page, when};
+use super::layout::{csrf, entrance, page, sentence};
+use super::words::when;
 use crate::auth::device;
 use crate::auth::session::{sign_in as begin_session, sign_out as end_session};
 use crate::auth::signup::{Newcomer, sign_up as become_person};
@@ -21,7 +22,7 @@ fn safe_next(next: Option<&str>) -> &str {
 
 fn login_form(next: &str, email: &str, complaint: Option<&Error>) -> Markup {
     html! {
-        @if let Some(error) = complaint { p.note.bad role="alert" { (error) "." } }
+        @if let Some(error) = complaint { p.note.bad role="alert" { (sentence(&error.to_string())) } }
         form.stack.card method="post" action="/login" {
             input type="hidden" name="next" value=(next);
             label { "Email" input type="email" name="email" value=(email) required autocomplete="username" autofocus; }
@@ -37,7 +38,38 @@ pub async fn login(call: Call) -> Result<Answer, Error> {
     if call.who.browser.is_some() {
         return Ok(Answer::see(next));
     }
-    Ok(entrance(200, "Sign in", login_form(next, "", None)))
+    // Without a database this is not known; the form then says that nothing works.
+    let there_are = match call.session().await {
+        Ok(db) => store::people::any(&db).await.unwrap_or(true),
+        Err(_) => true,
+    };
+    match there_are {
+        true => Ok(entrance(200, "Sign in", login_form(next, "", None))),
+        false => Ok(entrance(200, "Nobody has an account yet", first_visit(&call))),
+    }
+}
+
+/// How the first administrator is made. Only who can reach the server can do it, so there is nothing to fill in here.
+fn first_visit(call: &Call) -> Markup {
+    let here = call.incoming.base_url(&call.state);
+    html! {
+        p { "The first administrator is made from the server’s command line; everybody else by an invite." }
+        div.card {
+            h3 { "With the database’s address" }
+            ol.steps {
+                li { "Where " code { "HOOKS_DATABASE_URL" } " names the relay’s database, run"
+                    pre.small tabindex="0" { "HOOKS_INSPECTOR=" (here) " \\\n  hooksctl admin init" } }
+                li { "It prints a link, once. Open it within a day and choose a password." }
+            }
+            h3 { "With a bootstrap token" }
+            ol.steps {
+                li { "Where " code { "hooksctl migrate" } " ran with " code { "HOOKS_BOOTSTRAP_TOKEN" } " set (as in the compose file), that token is an administrator’s. Run"
+                    pre.small tabindex="0" { "HOOKS_INSPECTOR=" (here) " HOOKS_TOKEN=… \\\n  hooksctl invite create --role admin" } }
+                li { "Open the link that it prints." }
+            }
+        }
+        p { "Have an invite? " a href="/signup" { "Make your account" } "." }
+    }
 }
 
 pub async fn sign_in(call: Call) -> Result<Answer, Error> {
@@ -66,7 +98,7 @@ pub async fn sign_out(call: Call) -> Result<Answer, Error> {
 
 fn signup_form(code: &str, email: &str, name: &str, complaint: Option<&Error>) -> Markup {
     html! {
-        @if let Some(error) = complaint { p.note.bad role="alert" { (error) "." } }
+        @if let Some(error) = complaint { p.note.bad role="alert" { (sentence(&error.to_string())) } }
         form.stack.card method="post" action="/signup" {
             label { "Invite code" input name="code" value=(code) required autocomplete="off"; }
             label { "Email" input type="email" name="email" value=(email) required autocomplete="username"; }
@@ -122,7 +154,7 @@ pub async fn device(call: Call) -> Result<Answer, Error> {
 
 fn code_form(complaint: Option<&Error>) -> Markup {
     html! {
-        @if let Some(error) = complaint { p.note.bad role="alert" { (error) "." } }
+        @if let Some(error) = complaint { p.note.bad role="alert" { (sentence(&error.to_string())) } }
         form.row method="get" action="/device" {
             label { "The code that the command line shows" input name="user_code" required autocomplete="off" placeholder="ABCD-2345" autofocus; }
             button.first { "Go on" }
@@ -137,7 +169,7 @@ fn pairing_form(
     complaint: Option<&Error>,
 ) -> Markup {
     html! {
-        @if let Some(error) = complaint { p.note.bad role="alert" { (error) "." } }
+        @if let Some(error) = complaint { p.note.bad role="alert" { (sentence(&error.to_string())) } }
         p.note { "Go on only if you started " code { "hooksctl login" } " yourself and it shows " strong { (code) } "." }
         form.stack.card method="post" action="/device" {
             (csrf(&call.who))

@@ -1,96 +1,134 @@
 //! One event: headers, body, who received it, and again.
 
-use super::body;
-use super::layout::{badge, csrf, page, size, when, when_or};
+use super::body::{self, View};
+use super::fields::copy;
+use super::layout::{csrf, detail};
+use super::words::{badge, full, full_or, size};
+use super::{curl, receivers};
 use crate::api::events::{content_type, find};
 use crate::error::Error;
 use crate::http::{Answer, Call, encode};
 use crate::ops::replay::replay as replay_event;
 use crate::schemes::MASK;
 use crate::store;
-use crate::store::deliveries::DeliveryRow;
-use crate::store::listeners::Listener;
 use hooks_shared::event::Event;
 use hooks_shared::push::event_replay::{Push, To};
 use hooks_shared::push::subscriptions::Subscription;
 use maud::{Markup, html};
 
 const LONGEST_SHOWN: i64 = 1 << 20;
-/// A longer body goes into the command as a file.
-const LONGEST_IN_COMMAND: usize = 100_000;
 
 pub async fn show(call: Call) -> Result<Answer, Error> {
     let (event, body_bytes) = find(&call, LONGEST_SHOWN).await?;
     let db = call.session().await?;
     let deliveries = store::deliveries::of_event(&db, &event.source, event.sequence).await?;
+    let attempts = store::deliveries::attempts_of_event(&db, &event.source, event.sequence).await?;
     let listeners = store::listeners::listeners(&db, Some(&event.source)).await?;
     let subscriptions = hooks_shared::push::subscriptions::list(&db, Some(&event.source)).await?;
     drop(db);
     let here = format!("/events/{}/{}", encode(&event.source), event.sequence);
     let content = html! {
+        (replay_forms(&call, &here, &subscriptions, listeners.len()))
         (facts(&call, &event, body_bytes))
-        (replay_forms(&call, &here, &subscriptions))
-        h2 { "Body" }
-        div.card {
-            div.buttons {
-                a.button href=(format!("{here}/body")) { "Raw bytes" }
-                span.faint { (content_type(&event)) ", " (size(body_bytes)) }
-            }
-            @if body_bytes > LONGEST_SHOWN { p.faint { "Too long to be shown; the raw bytes are there." } }
-            @else { (body::show(&content_type(&event), &event.body, &format!("{here}/body?inline=1"))) }
-        }
+        h2 id="body-title" { "Body" }
+        (body_card(&call, &event, body_bytes, &here))
         h2 { "Headers" }
         (headers(&call, &event))
         h2 { "Push deliveries" }
-        (delivery_table(&deliveries))
-        h2 { "Listeners" }
-        (listener_table(&listeners, event.sequence))
+        (receivers::deliveries(&deliveries, &attempts))
+        h2 { "Listeners connected now" }
+        (receivers::listeners(&listeners, event.sequence))
         h2 { "As a command" }
-        div.card {
-            div.buttons { button.small type="button" data-copy="curl" { "Copy" } }
-            pre id="curl" tabindex="0" { (curl(&call, &event)) }
-        }
+        (curl::show(&call, &event, &here, copy("curl")))
     };
-    Ok(page(&call, &format!("{} #{}", event.source, event.sequence), content))
+    Ok(detail(&call, ("Events", "/events"), &format!("{} #{}", event.source, event.sequence), content))
 }
 
 fn facts(call: &Call, event: &Event, body_bytes: i64) -> Markup {
-    let scheme = call.state.schemes.get(&event.source);
     html! { div.card { dl.facts {
-        dt { "Received" } dd { (when(event.received_at)) }
-        dt { "Provider's time" } dd { (when_or(event.provider_timestamp, "none")) }
+        dt { "Received" } dd { (full(event.received_at)) }
+        dt { "Provider's time" } dd { (full_or(event.provider_timestamp, "none given")) }
+        dt { "Verification" } dd { (verdict(call, event)) }
+        dt { "Source" } dd { a href=(format!("/sources/{}", encode(&event.source))) { (event.source) } }
         dt { "Type" } dd { (event.event_type.as_deref().unwrap_or("–")) }
         dt { "Delivery id" } dd { code { (event.delivery_id()) } }
         dt { "Event id" } dd { code { (event.event_id) } }
         dt { "Request" } dd { code { (event.method) " " (call.state.schemes.shown_target(&event.source, &event.target)) } }
         @if let Some(address) = event.remote_addr { dt { "From" } dd { (address) } }
-        dt { "Verified" } dd {
-            @match scheme {
-                Some(scheme) => { (badge("done")) " " (scheme.verifier) @for what in &scheme.what { br; span.faint { (what) } } }
-                None => span.faint { "stored by this relay; the source is not configured any more, or is its own" },
-            }
-        }
-        dt { "SHA-256" } dd { code { (hex::encode(&event.body_sha256)) } ", " (size(body_bytes)) }
+        dt { "Body" } dd { (size(body_bytes)) ", SHA-256 " code { (hex::encode(&event.body_sha256)) } }
         @if !event.exact { dt { "Headers" } dd { "as the HTTP library read them, not byte for byte" } }
     } } }
 }
 
+/// What is stored was verified on its way in; by what, the configuration says.
+fn verdict(call: &Call, event: &Event) -> Markup {
+    let scheme = call.state.schemes.get(&event.source);
+    html! { @match scheme {
+        Some(scheme) => {
+            (badge("verified")) " " (scheme.verifier)
+            @for what in &scheme.what { br; span.faint { (what) } }
+            @if !scheme.body_protected { br; span.faint { "the body is not covered by a signature" } }
+            @if !scheme.time_protected { br; span.faint { "no signed time: an old request could be sent again" } }
+        }
+        None => span.faint { "of a source that the configuration does not name: the relay's own, or one of before" },
+    } }
+}
+
+fn body_card(call: &Call, event: &Event, body_bytes: i64, here: &str) -> Markup {
+    let kind = content_type(event);
+    let views = body::views(&kind, &event.body);
+    let asked = call.query.get("view");
+    let view = views.iter().copied().find(|view| asked == Some(view.name())).or(views.first().copied());
+    let shown = view.filter(|_| body_bytes <= LONGEST_SHOWN);
+    let kind = if kind.is_empty() { "no content type" } else { kind.as_str() };
+    html! { div.card {
+        div.buttons {
+            @if shown.is_some() && body_bytes > 0 { nav.group aria-labelledby="body-title" {
+                @for one in &views {
+                    a.button href=(format!("{here}?view={}#body-title", one.name())) aria-current=[(Some(*one) == view).then_some("true")] { (title_of(*one)) }
+                }
+            } }
+            a.button href=(format!("{here}/body")) { "Raw bytes" }
+            @if shown.is_some() && body_bytes > 0 && view != Some(View::Image) { (copy("body")) }
+            span.faint { (kind) ", " (size(body_bytes)) }
+        }
+        @match shown {
+            Some(view) => (body::show(view, &event.body, &format!("{here}/body?inline=1"))),
+            None => p.faint { "Too long to be shown; the raw bytes are there." },
+        }
+    } }
+}
+
+fn title_of(view: View) -> &'static str {
+    match view {
+        View::Json => "JSON",
+        View::Form => "Form",
+        View::Image => "Image",
+        View::Text => "Text",
+        View::Hex => "Hex",
+    }
+}
+
 fn headers(call: &Call, event: &Event) -> Markup {
-    html! { div.card.scroll { table {
+    html! { div.card.scroll { table.rows {
         thead { tr { th { "Name" } th { "Value" } } }
-        tbody { @for header in &event.headers {
-            @let (name, value) = call.state.schemes.shown(&event.source, header);
-            tr { td { code { (name) } } td.wrap { code { (value) } @if value == MASK { " " span.faint { "a credential, not shown" } } } }
-        } }
+        tbody {
+            @for header in &event.headers {
+                @let (name, value) = call.state.schemes.shown(&event.source, header);
+                tr { td.lead.name { code { (name) } } td.wrap { code { (value) } @if value == MASK { " " span.faint { "a credential, not shown" } } } }
+            }
+            @if event.headers.is_empty() { tr { td.none colspan="2" { "None." } } }
+        }
     } } }
 }
 
-fn replay_forms(call: &Call, here: &str, subscriptions: &[Subscription]) -> Markup {
+fn replay_forms(call: &Call, here: &str, subscriptions: &[Subscription], listening: usize) -> Markup {
     let action = format!("{here}/replay");
     html! { div.buttons {
         @if call.who.is_admin() || call.who.acts_as_person() {
             form.inline method="post" action=(action) {
-                (csrf(&call.who)) input type="hidden" name="to" value="listeners"; button { "Replay to listeners" }
+                (csrf(&call.who)) input type="hidden" name="to" value="listeners";
+                button { "Replay to listeners" } " " span.faint { (listening) " connected" }
             }
         }
         @if call.who.is_admin() && !subscriptions.is_empty() {
@@ -104,69 +142,6 @@ fn replay_forms(call: &Call, here: &str, subscriptions: &[Subscription]) -> Mark
             }
         }
     } }
-}
-
-fn delivery_table(rows: &[DeliveryRow]) -> Markup {
-    html! { div.card.scroll { table {
-        thead { tr { th { "Subscription" } th { "State" } th.num { "Attempts" } th { "Last" } th.wide { "Next or end" } th {} } }
-        tbody {
-            @for row in rows { tr {
-                td { a href=(format!("/push/{}", row.subscription_id)) { (row.subscription_name) } }
-                td { (badge(&row.state)) @if row.replayed { " " span.badge { "replayed" } } }
-                td.num { (row.attempts) }
-                td.wrap { (last(row)) }
-                td.wide { (when(row.completed_at.unwrap_or(row.next_attempt_at))) }
-                td { a href=(format!("/deliveries/{}", row.id)) { "history" } }
-            } }
-            @if rows.is_empty() { tr { td colspan="6" { "No push subscription was owed this event." } } }
-        }
-    } } }
-}
-
-/// How the last attempt ended.
-pub fn last(row: &DeliveryRow) -> Markup {
-    html! {
-        @match (row.last_status, &row.last_outcome) {
-            (Some(status), _) => { (status) },
-            (None, Some(outcome)) => { (outcome.replace('_', " ")) },
-            (None, None) => span.faint { "–" },
-        }
-        @if let Some(error) = &row.last_error { " " span.faint { (error) } }
-    }
-}
-
-fn listener_table(listeners: &[Listener], sequence: i64) -> Markup {
-    html! { div.card.scroll { table {
-        thead { tr { th { "Token" } th.wide { "Owner" } th { "This event" } } }
-        tbody {
-            @for one in listeners { tr {
-                td { (one.token_name.as_deref().unwrap_or("?")) }
-                td.wide { (one.owner_email.as_deref().unwrap_or("–")) }
-                td { @if one.cursor >= sequence { (badge("done")) " past it" } @else { (badge("pending")) " " (sequence - one.cursor) " before it" } }
-            } }
-            @if listeners.is_empty() { tr { td colspan="3" { "Nobody listens to this source now." } } }
-        }
-    } } }
-}
-
-/// The request again, for a shell; credentials are left out, a body that is not plain text is a file.
-fn curl(call: &Call, event: &Event) -> String {
-    let quote = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
-    let mut out = format!("curl -X {}", event.method);
-    for header in &event.headers {
-        let (name, value) = call.state.schemes.shown(&event.source, header);
-        let skip = ["host", "content-length", "connection", "transfer-encoding", "accept-encoding"];
-        if value != MASK && !skip.contains(&name.to_ascii_lowercase().as_str()) {
-            out.push_str(&format!(" \\\n  -H {}", quote(&format!("{name}: {value}"))));
-        }
-    }
-    match std::str::from_utf8(&event.body) {
-        Ok(text) if text.len() < LONGEST_IN_COMMAND && !text.contains('\0') => {
-            out.push_str(&format!(" \\\n  --data-binary {}", quote(text)));
-        }
-        _ => out.push_str(" \\\n  --data-binary @body.bin"),
-    }
-    out + " \\\n  http://localhost:3000/"
 }
 
 /// The bytes: as a download, or an image inside the page.

@@ -1,12 +1,11 @@
 //! What all pages have in common.
 
+use super::assets;
+use super::words::grouped;
 use crate::error::Error;
 use crate::http::{Answer, Call, Incoming};
-use crate::moment::Moment;
 use crate::who::Who;
 use maud::{DOCTYPE, Markup, html};
-use time::OffsetDateTime;
-use time::macros::format_description;
 
 struct Link {
     path: &'static str,
@@ -35,8 +34,9 @@ fn document(title: &str, body: Markup) -> Markup {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) " · hooks" }
-                link rel="stylesheet" href="/assets/style.css";
-                script src="/assets/page.js" defer {}
+                link rel="stylesheet" href=(assets::style_path());
+                link rel="icon" type="image/svg+xml" href=(assets::icon_path());
+                @for path in assets::script_paths() { script src=(path) defer {} }
             }
             body { a.skip href="#main" { "Skip to content" } (body) }
         }
@@ -45,15 +45,21 @@ fn document(title: &str, body: Markup) -> Markup {
 
 /// A page for somebody who is signed in.
 pub fn page(call: &Call, title: &str, content: Markup) -> Answer {
-    Answer::html(200, whole(call, title, content))
+    Answer::html(200, whole(call, None, title, content))
 }
 
-fn whole(call: &Call, title: &str, content: Markup) -> Markup {
+/// A page about one thing of a list, with the way back to the list: its name and path.
+pub fn detail(call: &Call, list: (&str, &str), title: &str, content: Markup) -> Answer {
+    Answer::html(200, whole(call, Some(list), title, content))
+}
+
+fn whole(call: &Call, list: Option<(&str, &str)>, title: &str, content: Markup) -> Markup {
     let here = &call.incoming.path;
     let is_here = |path: &str| here == path || path != "/" && here.starts_with(&format!("{path}/"));
     let admin = call.who.is_admin();
+    let document_title = list.map_or(title.to_owned(), |(name, _)| format!("{title} · {name}"));
     document(
-        title,
+        &document_title,
         html! {
             header.top { div {
                 a.brand href="/" { "hooks" }
@@ -64,7 +70,12 @@ fn whole(call: &Call, title: &str, content: Markup) -> Markup {
                 }
                 (who(call))
             } }
-            main id="main" { h1 { (title) } (notice(call)) (content) }
+            main id="main" {
+                @if let Some((name, path)) = list { nav.crumbs aria-label="Back" { a href=(path) { "← " (name) } } }
+                h1 { (title) }
+                (notice(call))
+                (content)
+            }
         },
     )
 }
@@ -80,16 +91,19 @@ fn who(call: &Call) -> Markup {
 
 /// A page for somebody who is not signed in.
 pub fn entrance(status: u16, title: &str, content: Markup) -> Answer {
-    let body = html! { main.narrow id="main" { h1 { (title) } (content) } };
+    let body = html! { main.narrow id="main" { p.brand { "hooks" } h1 { (title) } (content) } };
     Answer::html(status, document(title, body))
 }
 
 /// What went wrong, as a page.
 pub fn failure(incoming: &Incoming, error: &Error) -> Answer {
     let content = html! {
-        p.note.bad { (error) "." }
-        p { a href="/" { "Overview" } " · " a href="/login" { "Sign in" } }
-        p.faint { small { "request " code { (incoming.origin.request_id) } } }
+        p.note.bad role="alert" { (sentence(&error.to_string())) }
+        div.buttons {
+            a.button href="/" { "Overview" }
+            @if matches!(error.status(), 401 | 403) { a.button href="/login" { "Sign in" } }
+        }
+        p.faint { "Request " code { (incoming.origin.request_id) } }
     };
     entrance(error.status(), &title_of(error), content)
 }
@@ -97,11 +111,23 @@ pub fn failure(incoming: &Incoming, error: &Error) -> Answer {
 fn title_of(error: &Error) -> String {
     match error.status() {
         401 | 403 => "Not allowed".into(),
-        404 => "Not there".into(),
+        404 => "Not found".into(),
         429 => "Too many tries".into(),
+        503 => "Not at the moment".into(),
         500.. => "It did not work".into(),
         _ => "Cannot be done".into(),
     }
+}
+
+/// A message as a sentence.
+pub fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_uppercase).into_iter().flatten();
+    let mut out: String = first.chain(letters).collect();
+    if !out.ends_with(['.', '!', '?']) {
+        out.push('.');
+    }
+    out
 }
 
 /// The hidden field that every form of a signed-in person has.
@@ -112,9 +138,16 @@ pub fn csrf(who: &Who) -> Markup {
 
 /// What was just done, told by a word in the address; only known words are shown.
 fn notice(call: &Call) -> Markup {
+    let many = call.query.number("n", 0, i64::MAX).ok().flatten();
     let text = match call.query.get("done") {
-        Some("replayed") => "Sent again.",
-        Some("cancelled") => "Cancelled.",
+        Some("replayed") => match many {
+            Some(many) => return said(&format!("Sent again: {}.", counted(many))),
+            None => "Sent again.",
+        },
+        Some("cancelled") => match many {
+            Some(many) => return said(&format!("Cancelled: {}.", counted(many))),
+            None => "Cancelled.",
+        },
         Some("paused") => "Paused: nothing is sent until it is resumed.",
         Some("resumed") => "Resumed.",
         Some("deleted") => "Deleted; what it owed is cancelled.",
@@ -127,75 +160,13 @@ fn notice(call: &Call) -> Markup {
         Some("denied") => "Refused.",
         _ => return html! {},
     };
+    said(text)
+}
+
+fn said(text: &str) -> Markup {
     html! { p.note.good role="status" { (text) } }
 }
 
-/// An instant, to the second, UTC.
-pub fn when(at: OffsetDateTime) -> Markup {
-    let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
-    let short = at.to_offset(time::UtcOffset::UTC).format(format).unwrap_or_default();
-    let exact = Moment(at).to_string();
-    html! { time datetime=(exact) title=(exact) { (short) } }
-}
-
-pub fn when_or(at: Option<OffsetDateTime>, otherwise: &str) -> Markup {
-    match at {
-        Some(at) => when(at),
-        None => html! { span.faint { (otherwise) } },
-    }
-}
-
-/// A state as a badge: by word and by colour.
-pub fn badge(word: &str) -> Markup {
-    let class = match word {
-        "delivered" | "active" | "succeeded" | "alive" | "done" => "badge good",
-        "failed" | "disabled" | "refused" | "gone" | "silent" => "badge bad",
-        "pending" | "processing" | "paused" | "timeout" | "http_error" | "network_error" | "blocked" => {
-            "badge wait"
-        }
-        _ => "badge",
-    };
-    html! { span class=(class) { (word.replace('_', " ")) } }
-}
-
-/// A number of bytes as people read it.
-pub fn size(bytes: i64) -> String {
-    match bytes {
-        0..1_024 => format!("{bytes} B"),
-        1_024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
-        _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
-    }
-}
-
-/// A span as people read it.
-pub fn duration(seconds: f64) -> String {
-    match seconds.max(0.0) as u64 {
-        0..1 => format!("{:.0} ms", seconds.max(0.0) * 1000.0),
-        s @ 1..120 => format!("{s} s"),
-        s @ 120..7_200 => format!("{} min", s / 60),
-        s @ 7_200..172_800 => format!("{} h", s / 3_600),
-        s => format!("{} d", s / 86_400),
-    }
-}
-
-/// The link to the next page of a list.
-pub fn next_link(href: Option<&str>) -> Markup {
-    html! { @if let Some(href) = href { p { a.button href=(href) rel="next" { "Older" } } } }
-}
-
-/// A choice of a filter.
-pub fn choice(name: &str, label: &str, options: &[(&str, &str)], chosen: Option<&str>) -> Markup {
-    html! { label { (label) select name=(name) {
-        @for (value, text) in options {
-            option value=(value) selected[chosen.unwrap_or_default() == *value] { (text) }
-        }
-    } } }
-}
-
-/// A choice among sources; the first is all of them.
-pub fn source_choice(names: &[String], chosen: Option<&str>) -> Markup {
-    html! { label { "Source" select name="source" {
-        option value="" { "all" }
-        @for name in names { option value=(name) selected[chosen == Some(name.as_str())] { (name) } }
-    } } }
+fn counted(many: i64) -> String {
+    format!("{} {}", grouped(many), if many == 1 { "delivery" } else { "deliveries" })
 }

@@ -5,17 +5,26 @@ mod account;
 mod assets;
 mod audit;
 mod body;
+mod bulk;
+mod curl;
 mod deliveries;
+mod delivery;
 mod entrance;
 mod event;
 mod events;
+mod fields;
 mod layout;
 mod overview;
 mod people;
 mod plot;
 mod push;
+mod receivers;
+mod rejected;
 mod sources;
+mod standing;
+mod subscription;
 mod tokens;
+mod words;
 
 pub use layout::failure;
 
@@ -26,8 +35,7 @@ use crate::routes::{Method, Route, route};
 pub fn routes() -> Vec<Route> {
     let mut all = vec![
         route!(Get "/" Reader overview::show),
-        route!(Get "/assets/style.css" Public assets::style),
-        route!(Get "/assets/page.js" Public assets::script),
+        route!(Get "/assets/{file}" Public assets::file),
         route!(Get "/login" Public entrance::login),
         route!(Post "/login" Public entrance::sign_in),
         route!(Post "/logout" Browser entrance::sign_out),
@@ -53,16 +61,19 @@ pub fn routes() -> Vec<Route> {
 fn operating() -> Vec<Route> {
     vec![
         route!(Get "/deliveries" Reader deliveries::list),
-        route!(Post "/deliveries/replay" Admin deliveries::bulk),
-        route!(Get "/deliveries/{id}" Reader deliveries::show),
-        route!(Post "/deliveries/{id}/replay" Admin deliveries::replay),
-        route!(Post "/deliveries/{id}/cancel" Admin deliveries::cancel),
+        route!(Post "/deliveries/replay" Admin bulk::replay),
+        route!(Post "/deliveries/cancel" Admin bulk::cancel),
+        route!(Get "/deliveries/{id}" Reader delivery::show),
+        route!(Post "/deliveries/{id}/replay" Admin delivery::replay),
+        route!(Post "/deliveries/{id}/cancel" Admin delivery::cancel),
         route!(Get "/sources" Reader sources::list),
         route!(Get "/sources/{name}" Reader sources::show),
+        route!(Get "/sources/{source}/rejected/{id}" Admin rejected::show),
         route!(Get "/listeners" Reader sources::listeners),
         route!(Get "/push" Reader push::list),
         route!(Post "/push" Admin push::create),
-        route!(Get "/push/{id}" Reader push::show),
+        route!(Get "/push/{id}" Reader subscription::show),
+        route!(Post "/push/{id}/change" Admin subscription::change),
         route!(Post "/push/{id}/pause" Admin push::pause),
         route!(Post "/push/{id}/resume" Admin push::resume),
         route!(Post "/push/{id}/test" Admin push::test),

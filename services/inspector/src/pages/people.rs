@@ -1,6 +1,8 @@
 //! People and invites.
 
-use super::layout::{badge, choice, csrf, page, when};
+use super::fields::{choice, copy};
+use super::layout::{csrf, detail, page};
+use super::words::{badge, full, when};
 use crate::api::invites::link;
 use crate::error::Error;
 use crate::http::{Answer, Call};
@@ -10,8 +12,7 @@ use crate::store::people::{Change, Person};
 use maud::{Markup, html};
 
 const MOST: i64 = 500;
-const ROLES: [(&str, &str); 2] =
-    [("member", "member: sees the sources named"), ("admin", "admin: everything")];
+const ROLES: [(&str, &str); 2] = [("member", "member: named sources"), ("admin", "admin: everything")];
 
 pub async fn list(call: Call) -> Result<Answer, Error> {
     let db = call.session().await?;
@@ -25,18 +26,19 @@ pub async fn list(call: Call) -> Result<Answer, Error> {
         form.row method="post" action="/users/invites" {
             (csrf(&call.who))
             (choice("role", "Role", &ROLES, None))
-            label.grow { "Sources" input name="scopes" placeholder="names, separated by commas"; }
+            label.grow { "Sources, separated by commas" input name="scopes" placeholder=(call.state.source_names().join(", ")) autocomplete="off"; }
             button.first { "Invite" }
         }
         h2 { "Open invites" }
-        div.card.scroll { table {
-            thead { tr { th { "Role" } th { "Sources" } th { "Made" } th { "Ends" } th {} } }
+        div.card.scroll { table.rows {
+            thead { tr { th { "Role" } th { "Sources" } th { "Made" } th { "Ends" } th { span.sr { "End it" } } } }
             tbody {
                 @for one in &open { tr {
-                    td { (one.role) } td.wrap { (one.scopes.join(", ")) } td { (when(one.created_at)) } td { (when(one.expires_at)) }
-                    td { form.inline method="post" action=(format!("/users/invites/{}/revoke", one.id)) { (csrf(&call.who)) button.small { "Revoke" } } }
+                    td.lead { (one.role) } td.wrap { @if one.role == "admin" { "all" } @else { (one.scopes.join(", ")) } }
+                    td data-l="made" { (when(one.created_at)) } td data-l="ends" { (when(one.expires_at)) }
+                    td.act { form.inline method="post" action=(format!("/users/invites/{}/revoke", one.id)) { (csrf(&call.who)) button.small { "Revoke" } } }
                 } }
-                @if open.is_empty() { tr { td colspan="5" { "None." } } }
+                @if open.is_empty() { tr { td.none colspan="5" { "None." } } }
             }
         } }
     };
@@ -48,13 +50,14 @@ fn card(call: &Call, person: &Person) -> Markup {
     html! { details.card {
         summary {
             strong { (person.name) } " " span.faint { (person.email) } " " (badge(&person.role))
+            @if !person.is_admin() { " " span.faint { (sources_of(person)) } }
             @if person.deactivated_at.is_some() { " " (badge("gone")) }
         }
         form.row method="post" action=(action("change")) {
             (csrf(&call.who))
             label { "Name" input name="name" value=(person.name) maxlength="200"; }
             (choice("role", "Role", &ROLES, Some(&person.role)))
-            label.grow { "Sources" input name="scopes" value=(person.scopes.join(", ")); }
+            label.grow { "Sources, separated by commas" input name="scopes" value=(person.scopes.join(", ")) autocomplete="off"; }
             button { "Change" }
         }
         @if person.deactivated_at.is_some() {
@@ -69,17 +72,24 @@ fn card(call: &Call, person: &Person) -> Markup {
     } }
 }
 
+fn sources_of(person: &Person) -> String {
+    match person.scopes.is_empty() {
+        true => "sees no source".to_owned(),
+        false => format!("sees {}", person.scopes.join(", ")),
+    }
+}
+
 pub async fn invite(call: Call) -> Result<Answer, Error> {
     let form = call.form()?;
     let scopes = [form.get("scopes").unwrap_or_default().to_owned()];
     let made = invites::create(&call, form.get("role").unwrap_or_default(), &scopes, None).await?;
     let url = link(&call, made.code.expose());
     let content = html! {
-        p.note { "Send this link to the person. It is shown this once, works once, and ends " (when(made.expires_at)) "." }
+        p.note { "Send this link to the person. It is shown this once, works once, and ends " (full(made.expires_at)) "." }
         code.secret id="secret" { (url) }
-        div.buttons { button type="button" data-copy="secret" { "Copy" } a.button href="/users" { "Done" } }
+        div.buttons { (copy("secret")) a.button href="/users" { "Done" } }
     };
-    Ok(page(&call, "An invite", content))
+    Ok(detail(&call, ("People", "/users"), "An invite", content))
 }
 
 pub async fn revoke_invite(call: Call) -> Result<Answer, Error> {

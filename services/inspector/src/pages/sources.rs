@@ -1,69 +1,95 @@
 //! Sources and who listens to them.
 
-use super::layout::{badge, page, when, when_or};
-use super::plot;
+use super::fields::copy;
+use super::layout::{detail, page};
+use super::plot::{self, Span, Unit};
+use super::rejected;
+use super::words::{badge, full, full_or, grouped, when, when_or};
 use crate::api::sources::{Listener, SourceDetail, find, visible, visible_listeners};
 use crate::error::Error;
 use crate::http::{Answer, Call, encode};
+use crate::store;
+use crate::store::sources::Captured;
 use maud::{Markup, html};
+use time::{Duration, OffsetDateTime};
+
+pub const LIST: (&str, &str) = ("Sources", "/sources");
 
 pub async fn list(call: Call) -> Result<Answer, Error> {
     let sources = visible(&call).await?;
-    let content = html! { div.card.scroll { table {
-        thead { tr { th { "Source" } th { "Verifier" } th { "Last event" } th.num { "Last hour" } th.num.wide { "Newest" } th.num.wide { "Listeners" } th.num.wide { "Push" } } }
-        tbody { @for source in &sources { tr {
-            td {
-                a href=(format!("/sources/{}", encode(&source.name))) { (source.name) }
-                @if source.paused { " " (badge("paused")) }
-                @if !source.configured { " " span.badge { "not configured" } }
-            }
-            td { (source.verifier.as_deref().unwrap_or("–")) }
-            td { (when_or(source.last_received_at.map(|at| at.0), "never")) }
-            td.num { (source.last_hour.map_or("–".to_owned(), |n| n.to_string())) }
-            td.num.wide { (source.last_sequence) }
-            td.num.wide { (source.listeners) }
-            td.num.wide { (source.push_subscriptions) }
-        } } }
+    let content = html! { div.card.scroll { table.rows {
+        thead { tr { th { "Source" } th { "Verifier" } th { "Last event" } th.num { "Last hour" } th.num { "Newest" } th.num { "Listeners" } th.num { "Push" } } }
+        tbody {
+            @for source in &sources { tr {
+                td.lead {
+                    a href=(format!("/sources/{}", encode(&source.name))) { (source.name) }
+                    @if source.paused { " " (badge("paused")) }
+                    @if !source.configured { " " span.badge { "not configured" } }
+                }
+                td { (source.verifier.as_deref().unwrap_or("–")) }
+                td data-l="last" { (when_or(source.last_received_at.map(|at| at.0), "never")) }
+                td.num data-l="last hour" { (source.last_hour.map_or("–".to_owned(), grouped)) }
+                td.num data-l="#" { (source.last_sequence) }
+                td.num data-l="listeners" { (source.listeners) }
+                td.num data-l="push" { (source.push_subscriptions) }
+            } }
+            @if sources.is_empty() { tr { td.none colspan="7" { "None that you may see. An administrator can give you sources." } } }
+        }
     } } };
-    Ok(page(&call, "Sources", content))
+    Ok(page(&call, LIST.0, content))
 }
 
 pub async fn show(call: Call) -> Result<Answer, Error> {
-    let detail = find(&call).await?;
-    let listeners = visible_listeners(&call, Some(&detail.source.name)).await?;
+    let found = find(&call).await?;
+    let name = found.source.name.clone();
+    let listeners = visible_listeners(&call, Some(&name)).await?;
+    let admin = call.who.is_admin();
+    let db = call.session().await?;
+    let captured = store::sources::captured(&db, &name).await?;
+    let refused = if admin { Some(store::rejected::list(&db, &name).await?) } else { None };
+    drop(db);
+    let hour = call.query.get("span") == Some("hour");
+    let span = Span::last(if hour { Duration::HOUR } else { Duration::DAY });
+    let here = format!("/sources/{}", encode(&name));
     let content = html! {
-        (facts(&detail))
-        div.plots { (plot::line("Events a minute", &detail.rate, |n| format!("{n:.0}"))) }
-        div.buttons { a.button href=(format!("/events?source={}", encode(&detail.source.name))) { "Its events" } }
-        h2 { "Handshakes" }
-        div.card.scroll { table {
-            thead { tr { th { "When" } th { "Kind" } th { "Outcome" } } }
-            tbody {
-                @for one in &detail.handshakes { tr { td { (when(one.at.0)) } td { (one.kind) } td { (one.outcome) } } }
-                @if detail.handshakes.is_empty() { tr { td colspan="3" { "None asked for, or none yet." } } }
+        (facts(&found, &call))
+        nav.buttons aria-label="Span" {
+            span.group {
+                a.button href=(format!("{here}?span=hour")) aria-current=[hour.then_some("true")] { "Last hour" }
+                a.button href=(here) aria-current=[(!hour).then_some("true")] { "Last day" }
             }
-        } }
+            a.button href=(format!("/events?source={}", encode(&name))) { "Its events" }
+        }
+        (plot::line("Events a minute", &found.rate, Unit::Number, span))
+        @if let Some(refused) = &refused { h2 { "Refused requests" } (rejected::table(&name, refused)) }
+        h2 { "Handshake" }
+        (handshake(&call, &found, captured.as_ref()))
         h2 { "Listeners" }
         (listener_table(&listeners))
     };
-    Ok(page(&call, &detail.source.name, content))
+    Ok(detail(&call, LIST, &name, content))
 }
 
-fn facts(detail: &SourceDetail) -> Markup {
-    let source = &detail.source;
+fn facts(found: &SourceDetail, call: &Call) -> Markup {
+    let source = &found.source;
+    let base = format!("{}/ingest/{}", "https://YOUR-PUBLIC-HOST", source.name);
     html! { div.card { dl.facts {
-        dt { "Address for the provider" }
+        dt { "URL for the provider" }
         dd { @match &source.url {
-            Some(url) => { code id="url" { (url) } " " button.small type="button" data-copy="url" { "Copy" } }
-            None if source.configured => { "set `public_url` in hooks.yaml; then " code { "/ingest/" (source.name) } },
-            None => span.faint { "not configured: nothing is taken in" },
+            Some(url) => { code id="url" { (url) } " " (copy("url")) },
+            None if source.configured && call.state.config.sources.contains_key(&source.name) => {
+                code { (base) } br; span.faint { "where ingest is reached from outside; with " code { "public_url" } " in hooks.yaml the whole address stands here" }
+            },
+            None => span.faint { "none: nothing is taken in under this name" },
         } }
         dt { "Verifier" } dd { (source.verifier.as_deref().unwrap_or("–")) @for what in &source.checks { br; span.faint { (what) } } }
         @if source.verifier.is_some() {
             dt { "Covered by the signature" }
             dd { "body: " (yes(source.body_protected)) ", time: " (yes(source.time_protected)) }
         }
-        dt { "Newest event" } dd { "#" (source.last_sequence) ", " (when_or(source.last_received_at.map(|at| at.0), "never")) }
+        dt { "Last event" } dd { @if source.last_sequence > 0 {
+            a href=(format!("/events/{}/{}", encode(&source.name), source.last_sequence)) { "#" (source.last_sequence) } ", "
+        } (full_or(source.last_received_at.map(|at| at.0), "never")) }
         @if source.paused { dt { "State" } dd { (badge("paused")) " events are stored and wait" } }
     } } }
 }
@@ -72,24 +98,52 @@ fn yes(holds: bool) -> &'static str {
     if holds { "yes" } else { "no" }
 }
 
+/// What the provider asked of us to prove that we are here, and the secret it may have handed over with it.
+fn handshake(call: &Call, found: &SourceDetail, captured: Option<&Captured>) -> Markup {
+    let kinds = call.state.schemes.get(&found.source.name).map(|scheme| scheme.handshakes.join(", "));
+    let kinds = kinds.filter(|kinds| !kinds.is_empty());
+    let renewable =
+        captured.and_then(|one| one.renewable_until).filter(|until| *until > OffsetDateTime::now_utc());
+    html! {
+        div.card { dl.facts {
+            dt { "Answered" } dd { (kinds.as_deref().unwrap_or("none: this scheme has no handshake")) }
+            @if let Some(one) = captured {
+                dt { "Secret handed over" } dd { (full(one.captured_at)) }
+                dt { "Another one" } dd { @match renewable {
+                    Some(until) => { "is taken until " (full(until)) },
+                    None => { "is refused: only the first is taken" },
+                } }
+            }
+        } }
+        @if kinds.is_some() || !found.handshakes.is_empty() { div.card.scroll { table.rows {
+            thead { tr { th { "When" } th { "Kind" } th { "Outcome" } } }
+            tbody {
+                @for one in &found.handshakes { tr { td { (when(one.at.0)) } td { (one.kind) } td.wrap { (one.outcome) } } }
+                @if found.handshakes.is_empty() { tr { td.none colspan="3" { "The provider has not asked yet." } } }
+            }
+        } } }
+    }
+}
+
 pub async fn listeners(call: Call) -> Result<Answer, Error> {
     let listeners = visible_listeners(&call, None).await?;
     Ok(page(&call, "Listeners", listener_table(&listeners)))
 }
 
 fn listener_table(listeners: &[Listener]) -> Markup {
-    html! { div.card.scroll { table {
-        thead { tr { th { "Source" } th { "Token" } th.wide { "Owner" } th { "Since" } th.num.wide { "Cursor" } th.num { "Behind by" } } }
+    html! { div.card.scroll { table.rows {
+        thead { tr { th { "Source" } th { "Token" } th { "Owner" } th { "Connected" } th.num { "Cursor" } th.num { "Behind by" } th { "Seen" } } }
         tbody {
             @for one in listeners { tr {
-                td { (one.source) }
-                td.wrap { (one.token_name.as_deref().unwrap_or("?")) }
-                td.wide { (one.owner_email.as_deref().unwrap_or("–")) }
-                td { (when(one.since.0)) }
-                td.num.wide { (one.cursor) }
-                td.num { (one.behind) }
+                td.lead { (one.source) }
+                td data-l="token" { (one.token_name.as_deref().unwrap_or("?")) }
+                td data-l="owner" { (one.owner_email.as_deref().unwrap_or("nobody")) }
+                td data-l="connected" { (when(one.since.0)) }
+                td.num data-l="cursor" { (one.cursor) }
+                td.num data-l="behind" { (grouped(one.behind)) }
+                td data-l="seen" { (when(one.seen_at.0)) }
             } }
-            @if listeners.is_empty() { tr { td colspan="6" { "Nobody listens now. " code { "hooksctl forward SOURCE --to http://localhost:3000" } " does." } } }
+            @if listeners.is_empty() { tr { td.none colspan="7" { "Nobody listens now. " code { "hooksctl forward SOURCE --to http://localhost:3000" } " does." } } }
         }
     } } }
 }

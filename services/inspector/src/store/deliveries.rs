@@ -11,7 +11,10 @@ const NEWEST: Sql = sql!("deliveries_newest.sql");
 const FAILED: Sql = sql!("deliveries_failed.sql");
 const OF_EVENT: Sql = sql!("deliveries_of_event.sql");
 const LATENCY: Sql = sql!("deliveries_latency.sql");
-pub(super) const STATEMENTS: &[Sql] = &[OF_SUBSCRIPTION, NEWEST, FAILED, OF_EVENT, LATENCY];
+const ATTEMPTS_OF_EVENT: Sql = sql!("attempts_of_event.sql");
+const PLAN_CANCEL: Sql = sql!("plan_cancel.sql");
+pub(super) const STATEMENTS: &[Sql] =
+    &[OF_SUBSCRIPTION, NEWEST, FAILED, OF_EVENT, LATENCY, ATTEMPTS_OF_EVENT, PLAN_CANCEL];
 
 /// Rows looked at for one page.
 pub const STRETCH: i64 = 5_000;
@@ -159,4 +162,61 @@ pub async fn latency(db: &Session, subscription: &str, source: &str) -> Result<V
         })
     };
     db.rows(LATENCY, &[&subscription, &source]).await?.iter().map(read).collect()
+}
+
+/// One request of a delivery.
+#[derive(Debug, Clone)]
+pub struct Attempt {
+    pub delivery_id: String,
+    pub number: i32,
+    pub started_at: OffsetDateTime,
+    pub duration_ms: i32,
+    pub outcome: String,
+    pub status: Option<i32>,
+    pub error: Option<String>,
+    /// Ended after another worker had taken over.
+    pub late: bool,
+}
+
+/// The attempts of all deliveries of one event, the newest first for each.
+pub async fn attempts_of_event(db: &Session, source: &str, sequence: i64) -> Result<Vec<Attempt>> {
+    let read = |row: &Row| {
+        Ok(Attempt {
+            delivery_id: row.try_get("delivery_id")?,
+            number: row.try_get("number")?,
+            started_at: row.try_get("started_at")?,
+            duration_ms: row.try_get("duration_ms")?,
+            outcome: row.try_get("outcome")?,
+            status: row.try_get("status")?,
+            error: row.try_get("error")?,
+            late: row.try_get("late")?,
+        })
+    };
+    db.rows(ATTEMPTS_OF_EVENT, &[&source, &sequence]).await?.iter().map(read).collect()
+}
+
+/// What a cancellation would be about.
+#[derive(Debug)]
+pub struct CancelPlan {
+    /// 10,001 stands for more than 10,000.
+    pub count: i64,
+    /// Arrival of the oldest and of the newest event.
+    pub oldest: Option<OffsetDateTime>,
+    pub newest: Option<OffsetDateTime>,
+}
+
+/// What is pending of a subscription, of events that arrived in this time.
+pub async fn plan_cancel(
+    db: &Session,
+    subscription: &str,
+    from: Option<OffsetDateTime>,
+    to: Option<OffsetDateTime>,
+) -> Result<CancelPlan> {
+    let statement = db.statement(PLAN_CANCEL).await?;
+    let row = db.query_one(&statement, &[&subscription, &from, &to]).await?;
+    Ok(CancelPlan {
+        count: row.try_get("count")?,
+        oldest: row.try_get("oldest")?,
+        newest: row.try_get("newest")?,
+    })
 }

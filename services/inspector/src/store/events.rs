@@ -163,7 +163,20 @@ pub async fn show(
     sequence: i64,
     longest_body: i64,
 ) -> Result<Option<(Event, i64)>> {
-    let Some(day) = super::days::day_of(db, source, sequence).await? else { return Ok(None) };
+    match super::days::day_of(db, source, sequence).await? {
+        Some(day) => show_of(db, source, sequence, day, longest_body).await,
+        None => Ok(None),
+    }
+}
+
+/// As [`show`], where the day of the event is known.
+pub async fn show_of(
+    db: &Session,
+    source: &str,
+    sequence: i64,
+    day: Day,
+    longest_body: i64,
+) -> Result<Option<(Event, i64)>> {
     let row = db.row(SHOW, &[&source, &sequence, &day.start(), &day.end(), &longest_body]).await?;
     row.map(|row| Ok((Event::from_row(&row)?, row.try_get("body_bytes")?))).transpose()
 }

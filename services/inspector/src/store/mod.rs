@@ -16,6 +16,7 @@ pub mod rejected;
 pub mod samples;
 pub mod sessions;
 pub mod sources;
+pub mod standing;
 pub mod tokens;
 
 use hooks_shared::db::{Failure, PoolError, PooledSession, Session, Sql, describe, failure_of};
@@ -42,6 +43,7 @@ pub fn statements() -> Vec<Sql> {
         samples::STATEMENTS,
         sessions::STATEMENTS,
         sources::STATEMENTS,
+        standing::STATEMENTS,
         tokens::STATEMENTS,
     ]
     .concat()

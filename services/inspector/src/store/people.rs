@@ -16,8 +16,9 @@ const SET_PASSWORD: Sql = sql!("people_set_password.sql");
 const LOCK_ADMINS: Sql = sql!("people_lock_admins.sql");
 const DEACTIVATE: Sql = sql!("people_deactivate.sql");
 const REACTIVATE: Sql = sql!("people_reactivate.sql");
+const ANY: Sql = sql!("people_any.sql");
 pub(super) const STATEMENTS: &[Sql] =
-    &[GET, BY_EMAIL, CREATE, LIST, UPDATE, SET_PASSWORD, LOCK_ADMINS, DEACTIVATE, REACTIVATE];
+    &[GET, BY_EMAIL, CREATE, LIST, UPDATE, SET_PASSWORD, LOCK_ADMINS, DEACTIVATE, REACTIVATE, ANY];
 
 /// Somebody who may sign in.
 #[derive(Debug, Clone)]
@@ -114,4 +115,10 @@ pub async fn deactivate(db: &Session, id: Uuid) -> Result<bool> {
 
 pub async fn reactivate(db: &Session, id: Uuid) -> Result<bool> {
     Ok(db.run(REACTIVATE, &[&id]).await? == 1)
+}
+
+/// Whether there are people at all.
+pub async fn any(db: &Session) -> Result<bool> {
+    let statement = db.statement(ANY).await?;
+    Ok(db.query_one(&statement, &[]).await?.try_get("there_are")?)
 }

@@ -1,5 +1,6 @@
--- This minute's numbers: of each source the newest sequence, of each subscription what it is owed and for how long. The
--- minute is part of the key, so that of several processes one writes.
+-- This minute's numbers: of each source the newest sequence and what was refused in the minute before, of each
+-- subscription what it is owed and for how long, of each service how many processes are alive. The minute is part of the
+-- key, so that of several processes one writes.
 insert into samples (series, subject, at, value)
 select 'sequence', source, date_trunc('minute', now()), last_sequence from source_heads
 union all
@@ -21,4 +22,13 @@ where c.state <> 'deleted'
 union all
 select 'listeners', source, date_trunc('minute', now()), count(*) from listeners
 where seen_at > now() - interval '20 seconds' group by source
+union all
+select 'refused', h.source, date_trunc('minute', now()), count(r.id)
+from source_heads h
+left join rejected_requests r on r.source = h.source
+    and r.at >= date_trunc('minute', now()) - interval '1 minute' and r.at < date_trunc('minute', now())
+group by h.source
+union all
+select 'alive', service, date_trunc('minute', now()), count(*) filter (where seen_at > now() - interval '30 seconds')
+from service_instances group by service
 on conflict do nothing

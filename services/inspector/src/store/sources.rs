@@ -8,7 +8,8 @@ use tokio_postgres::Row;
 
 const HEADS: Sql = sql!("sources_heads.sql");
 const HANDSHAKES: Sql = sql!("sources_handshakes.sql");
-pub(super) const STATEMENTS: &[Sql] = &[HEADS, HANDSHAKES];
+const CAPTURED: Sql = sql!("sources_captured.sql");
+pub(super) const STATEMENTS: &[Sql] = &[HEADS, HANDSHAKES, CAPTURED];
 
 /// The newest sequence of a source, and when it arrived.
 #[derive(Debug, Clone)]
@@ -49,4 +50,24 @@ pub async fn handshakes(db: &Session, source: &str) -> Result<Vec<Handshake>> {
         Ok(Handshake { at: row.try_get("at")?, kind: row.try_get("kind")?, outcome: row.try_get("outcome")? })
     };
     db.rows(HANDSHAKES, &[&source]).await?.iter().map(read).collect()
+}
+
+/// A secret that a provider handed over in a handshake; never the secret itself.
+#[derive(Debug)]
+pub struct Captured {
+    pub captured_at: OffsetDateTime,
+    /// Until then another may replace it.
+    pub renewable_until: Option<OffsetDateTime>,
+}
+
+/// What is known of the secret that a source's provider handed over.
+pub async fn captured(db: &Session, source: &str) -> Result<Option<Captured>> {
+    let row = db.row(CAPTURED, &[&source]).await?;
+    let read = |row: Row| {
+        Ok(Captured {
+            captured_at: row.try_get("captured_at")?,
+            renewable_until: row.try_get("renewable_until")?,
+        })
+    };
+    row.map(read).transpose()
 }

@@ -45,11 +45,15 @@ async fn every_page_opens_for_an_administrator_and_is_well_formed() {
         "/events?q=a%3D1",
         "/events?q=%3D",
         "/events?push=failed",
+        "/events?delivery_id=x&from=2026-05-09T14:00",
         "/events/alpha/1",
+        "/events/alpha/1?view=hex",
         "/deliveries",
+        &format!("/deliveries?subscription={id}"),
         &delivery,
         "/sources",
         "/sources/alpha",
+        "/sources/alpha?span=hour",
         "/listeners",
         "/push",
         &format!("/push/{id}"),
@@ -89,11 +93,6 @@ async fn every_page_opens_for_an_administrator_and_is_well_formed() {
                 "{path}: {opened} <{tag}> and {closed} ends"
             );
         }
-    }
-    for asset in ["/assets/style.css", "/assets/page.js"] {
-        let answer = desk.get(As::Nobody, asset).await;
-        assert_eq!(answer.status, 200);
-        assert!(!answer.text().contains("http"), "no address of elsewhere in {asset}");
     }
 }
 
@@ -148,7 +147,11 @@ async fn bytes_from_strangers_never_run() {
         "/signup?code=",
         "/device?user_code=",
         "/?done=",
+        "/?done=replayed&n=",
+        "/events?type=",
+        "/events?from=",
         "/deliveries?source=",
+        "/events/alpha/1?view=",
     ] {
         is_safe(&desk.get(As::Browser(&ada), &format!("{path}{query}")).await);
         if path.starts_with("/login") || path.starts_with("/signup") {
@@ -187,7 +190,7 @@ async fn a_sign_in_leads_back_and_never_away() {
         .form(None, "/login", &[("email", "ada@example.com"), ("password", "wrong"), ("next", "/x")])
         .await;
     assert_eq!(wrong.status, 401);
-    assert!(wrong.text().contains("invalid email or password") && wrong.header("set-cookie").is_none());
+    assert!(wrong.text().contains("Invalid email or password.") && wrong.header("set-cookie").is_none());
     let elsewhere =
         [("Content-Type", "application/x-www-form-urlencoded"), ("Origin", "https://evil.example")];
     let body = format!("email=ada%40example.com&password={}", PASSWORD.replace(' ', "+"));
@@ -257,7 +260,7 @@ async fn forms_do_what_they_say_and_need_their_token() {
     assert!(plan.status == 200 && plan.text().contains("Replay 1"), "{}", plan.text());
     assert_eq!(
         go("/deliveries/replay", &[("subscription", &push), ("go", "1"), ("all", "1")]).await,
-        "/deliveries?done=replayed"
+        "/deliveries?done=replayed&n=1"
     );
     let state: String = desk.db.query_one("select state from deliveries", &[]).await.get(0);
     assert_eq!(state, "pending");

@@ -1,0 +1,170 @@
+//! What operators do on the pages, and what the pages tell them.
+
+use crate::desk::{As, Browser, Desk, PASSWORD, Stored};
+use hooks_shared::event::encode_headers;
+
+const LOOPBACK: &str = "push: {allow_destinations: [loopback]}";
+
+/// A subscription of `alpha` that is owed so many events, all of them due.
+async fn owing(desk: &Desk, ada: &Browser, events: usize) -> String {
+    desk.store("alpha", "1 hour", &vec![Stored { body: b"{}", ..Stored::default() }; events]).await;
+    let fields = [("source", "alpha"), ("url", "http://127.0.0.1:9/?key=s3cret"), ("name", "ci")];
+    let made = desk.form(Some(ada), "/push", &fields).await;
+    assert_eq!(made.status, 200, "{}", made.text());
+    for n in 1..=events {
+        let again = desk.form(Some(ada), &format!("/events/alpha/{n}/replay"), &[("to", "all")]).await;
+        assert_eq!(again.status, 303, "{}", again.text());
+    }
+    desk.db.query_one("select id from push_subscriptions", &[]).await.get(0)
+}
+
+async fn states(desk: &Desk) -> Vec<String> {
+    let rows = desk.db.query("select state from deliveries order by sequence", &[]).await;
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+#[tokio::test]
+async fn pending_deliveries_are_cancelled_chosen_or_by_filter_after_a_plan() {
+    let desk = Desk::open_with(LOOPBACK).await;
+    let ada = desk.person("admin", "ada@example.com", &[]).await;
+    let subscription = owing(&desk, &ada, 4).await;
+    let list = desk.get(As::Browser(&ada), "/deliveries").await.text();
+    assert!(list.contains("Cancel the chosen pending ones") && list.contains("ci"), "{list}");
+    let first: String = desk.db.query_one("select id from deliveries where sequence = 1", &[]).await.get(0);
+    desk.db
+        .execute(
+            "update deliveries set state = 'failed', failure = 'exhausted', completed_at = now() where sequence = 2",
+            &[],
+        )
+        .await;
+    let second: String = desk.db.query_one("select id from deliveries where sequence = 2", &[]).await.get(0);
+    // What is not pending any more is passed over.
+    let chosen = [("id", first.as_str()), ("id", second.as_str()), ("go", "1")];
+    let done = desk.form(Some(&ada), "/deliveries/cancel", &chosen).await;
+    assert_eq!(done.header("location"), Some("/deliveries?done=cancelled&n=1"), "{}", done.text());
+    assert_eq!(states(&desk).await, ["cancelled", "failed", "pending", "pending"]);
+    let told = desk.get(As::Browser(&ada), "/deliveries?done=cancelled&n=1").await.text();
+    assert!(told.contains("Cancelled: 1 delivery."), "{told}");
+
+    let plan = desk.form(Some(&ada), "/deliveries/cancel", &[("subscription", &subscription)]).await;
+    assert!(plan.text().contains("Cancel 2"), "{}", plan.text());
+    assert_eq!(states(&desk).await, ["cancelled", "failed", "pending", "pending"], "a plan changes nothing");
+    let go = [("subscription", subscription.as_str()), ("go", "1"), ("all", "1")];
+    let done = desk.form(Some(&ada), "/deliveries/cancel", &go).await;
+    assert_eq!(done.header("location"), Some("/deliveries?done=cancelled&n=2"));
+    assert_eq!(states(&desk).await, ["cancelled", "failed", "cancelled", "cancelled"]);
+    assert_eq!(desk.form(Some(&ada), "/deliveries/cancel", &[]).await.status, 400);
+    let actions: Vec<String> = desk.audited().await.into_iter().map(|(action, _)| action).collect();
+    for action in ["delivery.cancel", "delivery.cancel_many"] {
+        assert!(actions.iter().any(|known| known == action), "{actions:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_subscription_tells_why_it_does_not_move_and_is_changed() {
+    let desk = Desk::open_with(LOOPBACK).await;
+    let ada = desk.person("admin", "ada@example.com", &[]).await;
+    let id = owing(&desk, &ada, 1).await;
+    let page = format!("/push/{id}");
+    for path in [page.as_str(), "/deliveries", "/push"] {
+        let text = desk.get(As::Browser(&ada), path).await.text();
+        assert!(text.contains("no push-worker has spoken in the last 30 s; 1 owed"), "{path}: {text}");
+        assert!(!text.contains("s3cret"), "{path}");
+    }
+    let paused = desk.form(Some(&ada), &format!("{page}/pause"), &[("reason", "a move")]).await;
+    assert_eq!(paused.status, 303);
+    let text = desk.get(As::Browser(&ada), &page).await.text();
+    assert!(text.contains("the subscription is paused by ada@example.com: a move; 1 owed"), "{text}");
+    let change = [
+        ("name", "renamed"),
+        ("url", ""),
+        ("max_in_flight", "3"),
+        ("rate", "2.5"),
+        ("ordered", "true"),
+        ("signing", "hooks"),
+    ];
+    let changed = desk.form(Some(&ada), &format!("{page}/change"), &change).await;
+    assert_eq!(
+        changed.header("location"),
+        Some(format!("{page}?done=changed").as_str()),
+        "{}",
+        changed.text()
+    );
+    let row = desk
+        .db
+        .query_one("select name, url, max_in_flight, rate, ordered from push_subscriptions", &[])
+        .await;
+    assert_eq!((row.get::<_, String>(0).as_str(), row.get::<_, i32>(2), row.get(4)), ("renamed", 3, true));
+    assert_eq!(
+        (row.get::<_, String>(1).as_str(), row.get(3)),
+        ("http://127.0.0.1:9/?key=s3cret", Some(2.5_f32))
+    );
+    let elsewhere = [("rate", ""), ("url", "http://127.0.0.1:9/new?key=s3cret")];
+    desk.form(Some(&ada), &format!("{page}/change"), &elsewhere).await;
+    let audit = desk.get(As::Browser(&ada), "/audit?action=push.update").await.text();
+    assert!(audit.contains("http://127.0.0.1:9/new") && !audit.contains("s3cret"), "{audit}");
+    let rate: Option<f32> = desk.db.query_one("select rate from push_subscriptions", &[]).await.get(0);
+    assert_eq!(rate, None);
+    let wrong = desk.form(Some(&ada), &format!("{page}/change"), &[("rate", "fast")]).await;
+    assert!(wrong.status == 400 && wrong.text().contains("rate"), "{}", wrong.text());
+}
+
+#[tokio::test]
+async fn a_refused_request_is_explained_to_administrators_only() {
+    let desk = Desk::open().await;
+    let ada = desk.person("admin", "ada@example.com", &[]).await;
+    let mem = desk.person("member", "mem@example.com", &["alpha"]).await;
+    let headers = encode_headers(&[(b"X-<b>".to_vec(), b"<script>alert(1)</script>".to_vec())]);
+    desk.db
+        .execute(
+            "insert into rejected_requests (source, verdict, status, certain, reasons, method, target, headers, \
+             remote_addr, body, body_bytes) values ('alpha', 'bad_signature', 401, true, \
+             '{the secret ends in a newline,second}', 'POST', '/ingest/alpha?token=s3cret', $1, '192.0.2.7', \
+             '<script>alert(2)</script>', 70000)",
+            &[&headers],
+        )
+        .await;
+    let id: i64 = desk.db.query_one("select id from rejected_requests", &[]).await.get(0);
+    let list = desk.get(As::Browser(&ada), "/sources/alpha").await.text();
+    assert!(list.contains("The secret ends in a newline.") && list.contains("proved"), "{list}");
+    let path = format!("/sources/alpha/rejected/{id}");
+    let shown = desk.get(As::Browser(&ada), &path).await;
+    let text = shown.text();
+    assert!(text.contains("Second.") && text.contains("192.0.2.7") && text.contains("The first"), "{text}");
+    assert!(!text.contains("<script>alert") && !text.contains("s3cret"), "{text}");
+    assert_eq!(desk.get(As::Browser(&mem), &path).await.status, 403);
+    let members = desk.get(As::Browser(&mem), "/sources/alpha").await.text();
+    assert!(!members.contains("newline") && !members.contains("Refused requests"), "{members}");
+    assert_eq!(desk.get(As::Browser(&ada), &format!("/sources/beta/rejected/{id}")).await.status, 404);
+}
+
+#[tokio::test]
+async fn the_first_visitor_is_told_how_and_the_next_signs_in() {
+    let desk = Desk::open().await;
+    let first = desk.get(As::Nobody, "/login").await.text();
+    assert!(first.contains("hooksctl admin init") && !first.contains("name=\"password\""), "{first}");
+    desk.person("admin", "ada@example.com", &[]).await;
+    let next = desk.get(As::Nobody, "/login").await.text();
+    assert!(!next.contains("Nobody has an account") && next.contains("name=\"password\""), "{next}");
+    assert!(!next.contains(PASSWORD));
+}
+
+#[tokio::test]
+async fn assets_are_kept_for_ever_under_the_hash_of_what_they_hold() {
+    let desk = Desk::open().await;
+    let page = desk.get(As::Nobody, "/login").await.text();
+    let named: Vec<&str> = page.split('"').filter(|part| part.starts_with("/assets/")).collect();
+    assert_eq!(named.len(), 4, "{named:?}");
+    for path in &named {
+        let asset = desk.get(As::Nobody, path).await;
+        assert_eq!(asset.status, 200, "{path}");
+        assert!(asset.header("cache-control").is_some_and(|value| value.contains("immutable")), "{path}");
+        assert!(!asset.text().replace("http://www.w3.org/2000/svg", "").contains("http"), "{path}");
+    }
+    // A page of another build: what there is, not to be kept.
+    let other = desk.get(As::Nobody, "/assets/style.0123456789abcdef.css").await;
+    assert_eq!((other.status, other.header("cache-control")), (200, Some("no-cache")));
+    for path in ["/assets/styles.css", "/assets/style.css.map", "/assets/style", "/assets/..css"] {
+        assert_eq!(desk.get(As::Nobody, path).await.status, 404, "{path}");
+    }
+}
