@@ -74,7 +74,7 @@ pub fn configure(config: &mut web::ServiceConfig, table: &'static [Route]) {
         config.service(resource.default_service(web::to(
             move |request: HttpRequest, state: web::Data<State>| {
                 let error = Error::MethodNotAllowed(allowed.clone());
-                async move { refuse(&incoming(&request, &state), error) }
+                async move { refuse(&incoming(&request, &state), &Who::default(), error) }
             },
         )));
     }
@@ -84,7 +84,7 @@ pub fn configure(config: &mut web::ServiceConfig, table: &'static [Route]) {
             true => Error::NotFound("page"),
             false => Error::WrongHost,
         };
-        refuse(&incoming, error)
+        refuse(&incoming, &Who::default(), error)
     }));
 }
 
@@ -95,12 +95,12 @@ async fn serve(
     state: web::Data<State>,
 ) -> HttpResponse {
     let incoming = incoming(&request, &state);
-    match admit(route, &request, payload, &state, &incoming).await {
-        Ok(call) => {
-            let renewed = call.0;
-            let mut answer = match work(route, call.1, &state).await {
+    let mut who = Who::default();
+    match admit(route, &request, payload, &state, &incoming, &mut who).await {
+        Ok((renewed, call)) => {
+            let mut answer = match work(route, call, &state).await {
                 Ok(answer) => answer,
-                Err(error) => return refuse(&incoming, error),
+                Err(error) => return refuse(&incoming, &who, error),
             };
             if let Some(cookie) = renewed
                 && answer.header("Set-Cookie").is_none()
@@ -113,23 +113,26 @@ async fn serve(
             let next = request.uri().path_and_query().map_or("/", |path| path.as_str());
             finish(&incoming, Answer::see(format!("/login?next={}", super::encode(next))))
         }
-        Err(error) => refuse(&incoming, error),
+        Err(error) => refuse(&incoming, &who, error),
     }
 }
 
-/// Everything that is decided before a handler runs. The text is a session cookie to be set again.
+/// Everything that is decided before a handler runs. The text is a session cookie to be set again. `who` is told as soon
+/// as it is known, so that a refusal can be put to them.
 async fn admit(
     route: &'static Route,
     request: &HttpRequest,
     payload: web::Payload,
     state: &State,
     incoming: &Incoming,
+    who: &mut Who,
 ) -> Result<(Option<String>, Call), Error> {
     if !host::is_allowed_host(&incoming.host, &state.config) {
         return Err(Error::WrongHost);
     }
-    let (who, renewed) = identify(route, request, state, incoming).await?;
-    if let Some(refusal) = route.access.refusal(&who) {
+    let renewed;
+    (*who, renewed) = identify(route, request, state, incoming).await?;
+    if let Some(refusal) = route.access.refusal(who) {
         return Err(refusal);
     }
     let body = read(payload, route.body_limit).await?;
@@ -138,13 +141,15 @@ async fn admit(
             is_type(incoming.header("content-type").unwrap_or_default(), "application/x-www-form-urlencoded");
         let field = form.then(|| Pairs::parse(&String::from_utf8_lossy(&body)));
         let public = route.access == Access::Public;
-        csrf::check(&who, public, incoming, field.as_ref().and_then(|pairs| pairs.get("csrf_token")))?;
+        csrf::check(who, public, incoming, field.as_ref().and_then(|pairs| pairs.get("csrf_token")))?;
     }
     let query = Pairs::parse(&incoming.query_string);
     route.check_query(&query)?;
     let params = request.match_info().iter();
     let params = params.map(|(name, value)| (name.to_owned(), decode(value))).collect();
-    Ok((renewed, Call { state: state.clone(), who, incoming: incoming.clone(), params, query, body }))
+    let call =
+        Call { state: state.clone(), who: who.clone(), incoming: incoming.clone(), params, query, body };
+    Ok((renewed, call))
 }
 
 /// The caller. Where anybody may come, a bad credential is nobody; elsewhere it is refused.
@@ -232,7 +237,7 @@ fn decode(text: &str) -> String {
     percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-fn refuse(incoming: &Incoming, error: Error) -> HttpResponse {
+fn refuse(incoming: &Incoming, who: &Who, error: Error) -> HttpResponse {
     let status = error.status();
     log::info!(
         request_id = incoming.origin.request_id, method = incoming.method, path = incoming.path, status,
@@ -240,7 +245,7 @@ fn refuse(incoming: &Incoming, error: Error) -> HttpResponse {
     );
     let wants_page = incoming.header("accept").is_some_and(|accept| accept.contains("text/html"));
     let mut answer = if wants_page && !incoming.path.starts_with("/api/") {
-        crate::pages::failure(incoming, &error)
+        crate::pages::failure(incoming, who, &error)
     } else {
         Answer::json(
             status,

@@ -45,21 +45,26 @@ fn document(title: &str, body: Markup) -> Markup {
 
 /// A page for somebody who is signed in.
 pub fn page(call: &Call, title: &str, content: Markup) -> Answer {
-    Answer::html(200, whole(call, None, title, content))
+    let inside = html! { h1 { (title) } (notice(call)) (content) };
+    Answer::html(200, whole(&call.who, &call.incoming.path, title, inside))
 }
 
 /// A page about one thing of a list, with the way back to the list: its name and path.
-pub fn detail(call: &Call, list: (&str, &str), title: &str, content: Markup) -> Answer {
-    Answer::html(200, whole(call, Some(list), title, content))
+pub fn detail(call: &Call, (list, path): (&str, &str), title: &str, content: Markup) -> Answer {
+    let inside = html! {
+        nav.crumbs aria-label="Back" { a href=(path) { "← " (list) } }
+        h1 { (title) }
+        (notice(call))
+        (content)
+    };
+    Answer::html(200, whole(&call.who, &call.incoming.path, &format!("{title} · {list}"), inside))
 }
 
-fn whole(call: &Call, list: Option<(&str, &str)>, title: &str, content: Markup) -> Markup {
-    let here = &call.incoming.path;
+fn whole(who: &Who, here: &str, title: &str, inside: Markup) -> Markup {
     let is_here = |path: &str| here == path || path != "/" && here.starts_with(&format!("{path}/"));
-    let admin = call.who.is_admin();
-    let document_title = list.map_or(title.to_owned(), |(name, _)| format!("{title} · {name}"));
+    let admin = who.is_admin();
     document(
-        &document_title,
+        title,
         html! {
             header.top { div {
                 a.brand href="/" { "hooks" }
@@ -68,23 +73,18 @@ fn whole(call: &Call, list: Option<(&str, &str)>, title: &str, content: Markup) 
                         a href=(link.path) aria-current=[is_here(link.path).then_some("page")] { (link.name) }
                     }
                 }
-                (who(call))
+                (account(who))
             } }
-            main id="main" {
-                @if let Some((name, path)) = list { nav.crumbs aria-label="Back" { a href=(path) { "← " (name) } } }
-                h1 { (title) }
-                (notice(call))
-                (content)
-            }
+            main id="main" { (inside) }
         },
     )
 }
 
-fn who(call: &Call) -> Markup {
+fn account(who: &Who) -> Markup {
     html! { div.who {
-        @if let (Some(person), Some(_)) = (&call.who.person, &call.who.browser) {
+        @if let (Some(person), Some(_)) = (&who.person, &who.browser) {
             a href="/me" title=(person.email) { (person.name) }
-            form.inline method="post" action="/logout" { (csrf(&call.who)) button.small { "Sign out" } }
+            form.inline method="post" action="/logout" { (csrf(who)) button.small { "Sign out" } }
         }
     } }
 }
@@ -95,27 +95,34 @@ pub fn entrance(status: u16, title: &str, content: Markup) -> Answer {
     Answer::html(status, document(title, body))
 }
 
-/// What went wrong, as a page.
-pub fn failure(incoming: &Incoming, error: &Error) -> Answer {
+/// What went wrong, as a page: with the menu, where it is known who asked.
+pub fn failure(incoming: &Incoming, who: &Who, error: &Error) -> Answer {
+    let title = title_of(error);
     let content = html! {
         p.note.bad role="alert" { (sentence(&error.to_string())) }
         div.buttons {
             a.button href="/" { "Overview" }
-            @if matches!(error.status(), 401 | 403) { a.button href="/login" { "Sign in" } }
+            @if matches!(error.status(), 401 | 403) && who.browser.is_none() { a.button href="/login" { "Sign in" } }
         }
         p.faint { "Request " code { (incoming.origin.request_id) } }
     };
-    entrance(error.status(), &title_of(error), content)
+    match who.browser {
+        None => entrance(error.status(), title, content),
+        Some(_) => {
+            let inside = html! { h1 { (title) } (content) };
+            Answer::html(error.status(), whole(who, &incoming.path, title, inside))
+        }
+    }
 }
 
-fn title_of(error: &Error) -> String {
+fn title_of(error: &Error) -> &'static str {
     match error.status() {
-        401 | 403 => "Not allowed".into(),
-        404 => "Not found".into(),
-        429 => "Too many tries".into(),
-        503 => "Not at the moment".into(),
-        500.. => "It did not work".into(),
-        _ => "Cannot be done".into(),
+        401 | 403 => "Not allowed",
+        404 => "Not found",
+        429 => "Too many tries",
+        503 => "Not at the moment",
+        500.. => "It did not work",
+        _ => "Cannot be done",
     }
 }
 

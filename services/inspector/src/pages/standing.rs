@@ -13,6 +13,9 @@ use time::OffsetDateTime;
 
 /// Rows of the table; who has more chooses one of them.
 const MOST: usize = 50;
+/// Deliveries that success and times are told by.
+const NEWEST_OF_ONE: i64 = 200;
+const NEWEST_OF_MANY: i64 = 20;
 /// What [`Subscription::open`] and `failed` are counted up to.
 const COUNTED: i64 = 1_000;
 
@@ -34,8 +37,9 @@ impl Board {
         let hidden = all.len().saturating_sub(MOST);
         all.truncate(MOST);
         let ids: Vec<&str> = all.iter().map(|one| one.id.as_str()).collect();
+        let newest = if ids.len() == 1 { NEWEST_OF_ONE } else { NEWEST_OF_MANY };
         let db = call.session().await?;
-        let mut standing: HashMap<String, Standing> = store::standing::standing(&db, &ids).await?;
+        let mut standing: HashMap<String, Standing> = store::standing::standing(&db, &ids, newest).await?;
         let processes = store::listeners::instances(&db).await?;
         let workers = processes.iter().filter(|one| one.alive && one.service == "push-worker").count();
         let rows = all.into_iter().map(|one| {

@@ -71,7 +71,7 @@ pub fn size(bytes: i64) -> String {
 /// A span as people read it.
 pub fn duration(seconds: f64) -> String {
     match seconds.max(0.0) {
-        s if s == 0.0 => "0".to_owned(),
+        0.0 => "0".to_owned(),
         s if s < 1.0 => format!("{:.0} ms", s * 1000.0),
         s if s < 10.0 => format!("{s:.1} s").replace(".0 s", " s"),
         s if s < 120.0 => format!("{s:.0} s"),

@@ -1,5 +1,5 @@
 -- How the subscriptions $1 stand: what is under way and may start, since when the oldest delivery not at an end is due,
--- and how the attempts of the newest 50 deliveries of each went. Both are read from the ends of indexes.
+-- and how the attempts of the newest $2 deliveries of each went. Both are read from the ends of indexes.
 select r.subscription_id, r.busy, r.room, o.due as next_due,
     extract(epoch from clock_timestamp() - o.due)::float8 as due_seconds,
     a.attempts, a.succeeded, a.median_ms, a.slow_ms
@@ -18,7 +18,7 @@ cross join lateral (
         select d.id from deliveries d
         where d.subscription_id = wanted.id and d.source = r.source
         order by d.sequence desc
-        limit 50
+        limit $2::bigint
     ) newest
     join attempts a on a.delivery_id = newest.id
 ) a

@@ -21,7 +21,7 @@ pub struct Standing {
     pub next_due: Option<OffsetDateTime>,
     /// Seconds since then, by the database's clock; negative where it is still to come.
     pub due_seconds: Option<f64>,
-    /// Attempts of the newest 50 deliveries, and those of them that succeeded.
+    /// Attempts of the newest deliveries, and those of them that succeeded.
     pub attempts: i64,
     pub succeeded: i64,
     /// How long the middle one, and the slowest but one in twenty, took.
@@ -29,8 +29,8 @@ pub struct Standing {
     pub slow_ms: Option<f64>,
 }
 
-/// How these subscriptions stand; those that are gone are missing.
-pub async fn standing(db: &Session, ids: &[&str]) -> Result<HashMap<String, Standing>> {
+/// How these subscriptions stand, by the newest so many deliveries of each; those that are gone are missing.
+pub async fn standing(db: &Session, ids: &[&str], newest: i64) -> Result<HashMap<String, Standing>> {
     let read = |row: &Row| {
         let standing = Standing {
             busy: row.try_get("busy")?,
@@ -44,5 +44,5 @@ pub async fn standing(db: &Session, ids: &[&str]) -> Result<HashMap<String, Stan
         };
         Ok((row.try_get("subscription_id")?, standing))
     };
-    db.rows(STANDING, &[&ids]).await?.iter().map(read).collect()
+    db.rows(STANDING, &[&ids, &newest]).await?.iter().map(read).collect()
 }
