@@ -16,10 +16,12 @@ pub async fn try_docker(args: &[&str], env: &[(String, String)]) -> Result<Strin
         .await
         .map_err(|_| format!("docker {words}: no end after {LIMIT:?}"))?
         .map_err(|error| format!("docker {words}: {error}"))?;
+    let [said, complaint] =
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).trim_end().to_owned());
     if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned());
+        return Ok(said);
     }
-    Err(format!("docker {words}: {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim_end()))
+    Err(format!("docker {words}: {}\n{said}\n{complaint}", output.status))
 }
 
 /// The same; panics if it fails.

@@ -29,22 +29,10 @@ pub async fn is_gapless(stack: &Stack) {
     assert_eq!(stack.psql(sql).await, "t", "the numbers of the log have a gap, or the head is not the last");
 }
 
-/// The id of the one push subscription of these tests; its sealed secret is bound to it.
-const SUBSCRIPTION: &str = "sub_containers";
-/// Sealed under the development key of docker-compose.yml for this row's column `secret`.
-const SEALED: &str = "0110646576656c6f706d656e742d6f6e6c79000000000000000000000001c137f77335cc21ddbfd41d201aac2f7a2dcc\
-                      8540e4f04f161684d1bca40c8d0c8746e81010c956fbdb960027b69e6542fbe23776bb79d9";
-
-/// Every event of `demo` from now on goes to `http://receiver:8090/<path>`.
-pub async fn push_to_receiver(stack: &Stack, path: &str, max_in_flight: u32) {
-    let sql = format!(
-        "insert into push_subscriptions (id, name, source, url, secret, max_in_flight, created_by) values \
-           ('{SUBSCRIPTION}', 'receiver', 'demo', 'http://receiver:8090/{path}', '\\x{SEALED}', {max_in_flight}, 'suite'); \
-         insert into subscription_cursors (subscription_id, source, cursor) \
-           select '{SUBSCRIPTION}', 'demo', last_sequence from source_heads where source = 'demo'; \
-         notify hooks, '!push'"
-    );
-    stack.psql(&sql).await;
+/// Every event of `demo` from now on goes to the receiver, at most `max_in_flight` at once.
+pub async fn push_to_receiver(stack: &Stack, max_in_flight: u32) {
+    let limit = max_in_flight.to_string();
+    stack.operate(&["push", "add", "demo", "http://receiver:8090/hook", "--max-in-flight", &limit]).await;
 }
 
 /// One request that reached the receiver.
@@ -52,6 +40,7 @@ pub async fn push_to_receiver(stack: &Stack, path: &str, max_in_flight: u32) {
 pub struct Received {
     pub event: String,
     pub traceparent: String,
+    pub tracestate: String,
 }
 
 /// What the receiver has got so far.
@@ -60,7 +49,8 @@ pub async fn received(stack: &Stack) -> Vec<Received> {
     let read = |line: &str| {
         let entry: Value = serde_json::from_str(line).expect("a line of the receiver's ledger");
         let text = |key: &str| entry[key].as_str().unwrap_or_default().to_owned();
-        Received { event: text("event"), traceparent: text("traceparent") }
+        let [event, traceparent, tracestate] = ["event", "traceparent", "tracestate"].map(text);
+        Received { event, traceparent, tracestate }
     };
     answer.text().lines().map(read).collect()
 }

@@ -1,7 +1,8 @@
 //! A provider that sends signed events and sends again what was not accepted, as providers do.
 
-use hooks_testkit::{http, sign};
+use hooks_testkit::{http, sign, until};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -25,6 +26,13 @@ pub struct Outcome {
     pub answers: BTreeMap<u16, usize>,
     /// The longest time from the first try of an event to its acceptance.
     pub longest: Duration,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { accepted, answers, longest } = self;
+        write!(f, "{} accepted, answers {answers:?}, the longest wait {longest:.1?}", accepted.len())
+    }
 }
 
 impl Outcome {
@@ -104,29 +112,42 @@ pub async fn send(ingest: SocketAddr, prefix: &str, count: usize, connections: u
 #[derive(Debug)]
 pub struct Running {
     stop: Arc<AtomicBool>,
+    accepted: Arc<AtomicUsize>,
     tasks: JoinSet<Outcome>,
 }
 
 impl Running {
     /// Starts `connections` senders, each with one event every `pause`.
     pub fn start(ingest: SocketAddr, prefix: &str, connections: usize, pause: Duration) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
+        let (stop, accepted) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let mut tasks = JoinSet::new();
         for sender in 0..connections {
-            let (stop, prefix) = (stop.clone(), prefix.to_owned());
+            let (stop, accepted, prefix) = (stop.clone(), accepted.clone(), prefix.to_owned());
             tasks.spawn(async move {
                 let mut outcome = Outcome::default();
                 for number in 0.. {
                     if stop.load(Ordering::Relaxed) {
                         break;
                     }
-                    outcome.add(insist(ingest, format!("{prefix}-{sender}-{number}"), &stop).await);
+                    let one = insist(ingest, format!("{prefix}-{sender}-{number}"), &stop).await;
+                    accepted.fetch_add(one.accepted.len(), Ordering::Relaxed);
+                    outcome.add(one);
                     sleep(pause).await;
                 }
                 outcome
             });
         }
-        Self { stop, tasks }
+        Self { stop, accepted, tasks }
+    }
+
+    /// Returns when `count` more events have been accepted.
+    pub async fn more(&self, count: usize) {
+        let wanted = self.accepted.load(Ordering::Relaxed) + count;
+        until(Duration::from_secs(60), &format!("{count} more events to be accepted"), async || {
+            let accepted = self.accepted.load(Ordering::Relaxed);
+            if accepted >= wanted { Ok(()) } else { Err(format!("{accepted} of {wanted}")) }
+        })
+        .await;
     }
 
     /// Ends it after the requests under way.

@@ -57,6 +57,7 @@ fn line(request: &Request) -> String {
         "push": header("x-hooks-push-id"),
         "attempt": header("x-hooks-attempt"),
         "traceparent": header("traceparent"),
+        "tracestate": header("tracestate"),
     });
     format!("{entry}\n")
 }

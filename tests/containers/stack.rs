@@ -1,13 +1,13 @@
 //! One compose project: the repository's own `docker-compose.yml` with overlays of this suite.
 
 use crate::engine::{docker, try_docker};
-use hooks_testkit::{port, until};
+use hooks_testkit::{port, process, until};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The image with iptables and the receiver (tests/containers/Dockerfile).
-pub const TOOLS: &str = "hooks-test-tools";
+/// The development default of docker-compose.yml.
+const ADMINISTRATOR: &str = "hk_development-only-bootstrap-token";
 
 /// A running or stopped stack. Dropping it removes its containers, networks and volumes.
 #[derive(Debug)]
@@ -18,6 +18,7 @@ pub struct Stack {
     env: Vec<(String, String)>,
     ingest: u16,
     subscribe: u16,
+    inspector: u16,
     receiver: u16,
     /// The service whose database `psql` asks.
     database: &'static str,
@@ -26,7 +27,6 @@ pub struct Stack {
 impl Stack {
     /// The plain stack plus `overlays`, names of files in this folder without their `.yml`. Nothing is started.
     pub fn new(overlays: &[&str]) -> Self {
-        let root = std::env::var_os("HOOKS_STACK_ROOT").map_or_else(repository, PathBuf::from);
         let [ingest, subscribe, inspector, receiver] = std::array::from_fn(|_| port::free());
         let mut files = vec!["docker-compose.yml".to_owned(), "tests/containers/compose.yml".to_owned()];
         files.extend(overlays.iter().map(|name| format!("tests/containers/{name}.yml")));
@@ -39,16 +39,17 @@ impl Stack {
             ("RECEIVER_PORT", number(receiver)),
             ("HOOKS_CONFIG_FILE", "./tests/containers/hooks.yaml".to_owned()),
             ("HOOKS_BINARIES", "prebuilt".to_owned()),
-            ("HOOKS_TAG", std::env::var("HOOKS_TAG").unwrap_or_else(|_| "ci".to_owned())),
+            ("HOOKS_TAG", tag()),
             ("DEMO_INTERVAL", "1".to_owned()),
         ];
         Self {
             project: format!("hooks-it-{}-{ingest}", std::process::id()),
-            root,
+            root: repository(),
             files,
             env: env.map(|(name, value)| (name.to_owned(), value)).to_vec(),
             ingest,
             subscribe,
+            inspector,
             receiver,
             database: "postgres",
         }
@@ -154,6 +155,13 @@ impl Stack {
         self.try_compose(&words).await
     }
 
+    /// `hooksctl` on this machine, pointed at the inspector as the first administrator.
+    pub async fn operate(&self, args: &[&str]) -> String {
+        let inspector = format!("http://127.0.0.1:{}", self.inspector);
+        let env = [("HOOKS_INSPECTOR", inspector.as_str()), ("HOOKS_TOKEN", ADMINISTRATOR)];
+        process::run("hooksctl", args, &env, b"").await.expect_success().stdout
+    }
+
     /// A listener's token for the source `demo`.
     pub async fn token(&self) -> String {
         let said = self.hooksctl(&["token", "create", "--scope", "demo"]).await;
@@ -209,12 +217,23 @@ impl Stack {
     }
 }
 
-/// The tools' image.
-pub fn tools() -> String {
-    format!("{TOOLS}:{}", std::env::var("HOOKS_TAG").unwrap_or_else(|_| "ci".to_owned()))
+/// The tag of this run's images.
+pub fn tag() -> String {
+    std::env::var("HOOKS_TAG").unwrap_or_else(|_| "ci".to_owned())
 }
 
-fn repository() -> PathBuf {
+/// An image of tests/containers/Dockerfile.
+pub fn image(target: &str) -> String {
+    format!("hooks-test-{target}:{}", tag())
+}
+
+/// The image with iptables, curl and the receiver.
+pub fn tools() -> String {
+    image("tools")
+}
+
+/// The folder of docker-compose.yml.
+pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the folder above tests/").to_owned()
 }
 

@@ -1,14 +1,15 @@
-//! Does a NOTIFY come back? For `hooksctl doctor`: through a transaction pooler it does not.
+//! Does a NOTIFY arrive? For `hooksctl doctor`: through a transaction pooler it does not.
 
 use super::CHANNEL;
-use super::session::{SessionOptions, configured};
+use super::session::{SessionOptions, configured, connect};
 use super::url::Target;
 use futures_util::future::poll_fn;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use tokio_postgres::AsyncMessage;
 
-/// Listens on the channel, notifies it with a word that no service knows, and waits for that word.
+/// Listens on the channel, notifies it from another session with a word that no service knows, and waits for that
+/// word. One session would not do: a pooler may give it the same server connection for both, and it hears itself.
 /// The error says what did not happen.
 pub async fn notify_round_trip(
     target: &Target,
@@ -21,6 +22,7 @@ pub async fn notify_round_trip(
         .connect(target.tls.clone())
         .await
         .map_err(|error| super::describe(&error))?;
+    let notifier = connect(target, &options).await.map_err(|error| super::describe(&error))?;
     let (sender, mut notes) = tokio::sync::mpsc::channel(64);
     let driver = tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
@@ -34,7 +36,7 @@ pub async fn notify_round_trip(
     let trip = async {
         client.batch_execute(&format!("listen {CHANNEL}")).await.map_err(|error| super::describe(&error))?;
         let started = Instant::now();
-        client
+        notifier
             .query("select pg_notify($1, $2)", &[&CHANNEL, &word])
             .await
             .map_err(|error| super::describe(&error))?;

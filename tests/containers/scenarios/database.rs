@@ -4,42 +4,36 @@ use crate::engine::docker;
 use crate::ledger;
 use crate::link;
 use crate::load::{self, send_once};
+use crate::report::say;
 use crate::stack::Stack;
 use hooks_testkit::until;
 use std::time::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
+/// For so long PostgreSQL is away at a stretch: longer than every limit that a service has for one request.
+const OUTAGE: Duration = Duration::from_secs(30);
 
 /// Under load: killed and started, stopped for half a minute, restarted. Accepted means stored, once.
 pub async fn postgres_killed_stopped_and_restarted_loses_nothing() {
     let stack = Stack::new(&[]);
-    stack.up(&["ingest", "subscribe", "push-worker", "receiver"]).await;
-    ledger::push_to_receiver(&stack, "hook", 20).await;
+    stack.up(&["ingest", "subscribe", "push-worker", "inspector", "receiver"]).await;
+    ledger::push_to_receiver(&stack, 20).await;
     let services = service_containers(&stack).await;
     let postgres = stack.container("postgres").await;
     let running = load::Running::start(stack.ingest(), "storm", 8, Duration::from_millis(20));
 
-    tokio::time::sleep(3 * SECOND).await;
+    running.more(200).await;
     link::kill(&postgres).await;
-    tokio::time::sleep(2 * SECOND).await;
     docker(&["start", &postgres]).await;
-    stack.until_healthy("postgres", 60 * SECOND).await;
-    tokio::time::sleep(5 * SECOND).await;
+    running.more(200).await;
     docker(&["stop", &postgres]).await;
-    tokio::time::sleep(30 * SECOND).await;
+    tokio::time::sleep(OUTAGE).await;
     docker(&["start", &postgres]).await;
-    stack.until_healthy("postgres", 60 * SECOND).await;
-    tokio::time::sleep(5 * SECOND).await;
+    running.more(200).await;
     docker(&["restart", &postgres]).await;
-    tokio::time::sleep(8 * SECOND).await;
+    running.more(200).await;
     let outcome = running.finish().await;
-
-    println!(
-        "  {} accepted, answers {:?}, the longest wait {:.1?}",
-        outcome.accepted.len(),
-        outcome.answers,
-        outcome.longest
-    );
+    say(&outcome);
     let odd: Vec<_> = outcome.answers.keys().filter(|status| ![0, 200, 202, 503].contains(*status)).collect();
     assert!(odd.is_empty(), "nothing but 2xx and 503 is answered: {odd:?}");
     ledger::holds_every_accepted(&stack, "storm", &outcome).await;
@@ -79,14 +73,16 @@ pub async fn a_full_disk_is_answered_503_until_there_is_room() {
     until(120 * SECOND, "ingest to answer 503", async || send_once(stack.ingest(), "probe").await == 503)
         .await;
     let full = Instant::now();
-    tokio::time::sleep(3 * SECOND).await;
+    for number in 0..5 {
+        assert_eq!(send_once(stack.ingest(), &format!("none-{number}")).await, 503, "there is no room");
+    }
     docker(&["exec", &ballast, "rm", "/data/ballast", "/data/ballast2"]).await;
     let accepts = async || send_once(stack.ingest(), "probe").await / 100 == 2;
     until(120 * SECOND, "ingest to accept again", accepts).await;
-    println!("  refused for {:.1} s", full.elapsed().as_secs_f64());
+    say(format_args!("refused for {:.1} s", full.elapsed().as_secs_f64()));
     let outcome = running.finish().await;
     let after = load::send(stack.ingest(), "after", 50, 4).await;
-    println!("  answers {:?}", outcome.answers);
+    say(&outcome);
     for (prefix, outcome) in [("before", &before), ("full", &outcome), ("after", &after)] {
         ledger::holds_every_accepted(&stack, prefix, outcome).await;
     }

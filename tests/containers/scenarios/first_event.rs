@@ -1,6 +1,7 @@
 //! What a newcomer does first, and what an operator must not do.
 
 use crate::engine::try_docker;
+use crate::report::say;
 use crate::stack::Stack;
 use hooks_testkit::process::Launch;
 use hooks_testkit::receiver::Receiver;
@@ -12,7 +13,7 @@ pub async fn a_fresh_stack_is_healthy_and_a_demo_event_reaches_a_laptop() {
     let stack = Stack::new(&[]);
     let began = Instant::now();
     stack.up(&[]).await;
-    println!("  healthy after {:.1} s", began.elapsed().as_secs_f64());
+    say(format_args!("healthy after {:.1} s", began.elapsed().as_secs_f64()));
     let token = stack.token().await;
 
     let laptop = Receiver::start().await;
@@ -46,9 +47,9 @@ async fn measure_rest(stack: &Stack) {
         lines.push(try_docker(&args, &[]).await.unwrap_or_default());
     }
     let after: f64 = stack.psql(queries).await.parse().unwrap_or_default();
-    println!("  at rest: {:.1} transactions/s", (after - before) / began.elapsed().as_secs_f64());
+    say(format_args!("at rest: {:.1} transactions/s", (after - before) / began.elapsed().as_secs_f64()));
     for line in lines.last().into_iter().flat_map(|text| text.lines()) {
-        println!("  at rest: {line}");
+        say(format_args!("at rest: {line}"));
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::ledger;
 use crate::link;
 use crate::load::{self, send_once};
+use crate::report::say;
 use crate::stack::Stack;
 use hooks_testkit::sse::{Item, Next, Stream};
 use hooks_testkit::until;
@@ -32,7 +33,7 @@ pub async fn ingest_cut_off_answers_503_and_accepts_again() {
     let healed = Instant::now();
     let accepted = async || send_once(stack.ingest(), "during-0").await / 100 == 2;
     until(20 * SECOND, "ingest to accept again", accepted).await;
-    println!("  accepts again {:.1} s after the link is back", healed.elapsed().as_secs_f64());
+    say(format_args!("accepts again {:.1} s after the link is back", healed.elapsed().as_secs_f64()));
     let after = load::send(stack.ingest(), "after", 20, 4).await;
     ledger::holds_every_accepted(&stack, "before", &before).await;
     ledger::holds_every_accepted(&stack, "after", &after).await;
@@ -76,7 +77,7 @@ pub async fn subscribe_cut_off_loses_no_event() {
             Next::Nothing => panic!("nothing for 30 s after event {last}"),
         }
     }
-    println!("  caught up {:.1} s after the link is back", healed.elapsed().as_secs_f64());
+    say(format_args!("caught up {:.1} s after the link is back", healed.elapsed().as_secs_f64()));
     stack.until_healthy("subscribe", 30 * SECOND).await;
 }
 
@@ -84,12 +85,12 @@ pub async fn subscribe_cut_off_loses_no_event() {
 /// end, what it comes back with is recorded as late, and it goes on working without a restart.
 pub async fn a_push_worker_cut_off_with_claims_is_relieved_and_recovers() {
     let stack = Stack::new(&[]);
-    stack.up(&["ingest", "push-worker", "receiver"]).await;
+    stack.up(&["ingest", "push-worker", "inspector", "receiver"]).await;
     let cut = stack.container("push-worker").await;
     let database = stack.address(&stack.container("postgres").await).await;
-    ledger::push_to_receiver(&stack, "slow", 20).await;
+    ledger::push_to_receiver(&stack, 20).await;
     ledger::receiver_answers(&stack, Duration::from_millis(1500), 200).await;
-    load::send(stack.ingest(), "cut", 200, 8).await;
+    load::send(stack.ingest(), "cut", 120, 8).await;
     let busy = "select claimed_by from deliveries where state = 'processing' group by 1 having count(*) > 4";
     let name = until(30 * SECOND, "the worker to hold claims", async || {
         stack.try_psql(busy).await.ok().filter(|found| !found.is_empty())
@@ -101,20 +102,20 @@ pub async fn a_push_worker_cut_off_with_claims_is_relieved_and_recovers() {
     stack
         .compose(&["up", "-d", "--no-build", "--no-recreate", "--scale", "push-worker=2", "push-worker"])
         .await;
-    ledger::until_delivered(&stack, 200, 120 * SECOND).await;
-    println!(
-        "  the second worker had delivered the rest {:.1} s after the cut",
+    ledger::until_delivered(&stack, 120, 120 * SECOND).await;
+    say(format_args!(
+        "the second worker had delivered the rest {:.1} s after the cut",
         relieved.elapsed().as_secs_f64()
-    );
+    ));
     link::heal(&cut).await;
     let healed = Instant::now();
     let late = format!("select count(*) > 0 from attempts where late and worker = '{name}'");
     stack.until_psql(60 * SECOND, &late, "t").await;
-    println!(
-        "  its late results were recorded {:.1} s after the link was back",
+    say(format_args!(
+        "its late results were recorded {:.1} s after the link was back",
         healed.elapsed().as_secs_f64()
-    );
-    ledger::push_balances(&stack, 200, 20).await;
+    ));
+    ledger::push_balances(&stack, 120, 20).await;
 
     // Alone again, it works as before.
     ledger::receiver_answers(&stack, Duration::ZERO, 200).await;
@@ -124,7 +125,7 @@ pub async fn a_push_worker_cut_off_with_claims_is_relieved_and_recovers() {
         }
     }
     load::send(stack.ingest(), "again", 50, 4).await;
-    ledger::until_delivered(&stack, 250, 60 * SECOND).await;
-    ledger::push_balances(&stack, 250, 20).await;
+    ledger::until_delivered(&stack, 170, 60 * SECOND).await;
+    ledger::push_balances(&stack, 170, 20).await;
     assert_eq!(stack.containers("push-worker").await, [cut], "the same container, never restarted");
 }
