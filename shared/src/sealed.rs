@@ -158,7 +158,12 @@ fn split(sealed: &[u8]) -> Option<(&str, &[u8])> {
     Some((std::str::from_utf8(id).ok()?, rest))
 }
 
-impl Place<'_> {
+impl<'a> Place<'a> {
+    /// The secret that a source's provider handed over in a handshake.
+    pub fn captured(source: &'a str) -> Self {
+        Self { row: source, column: "captured_secrets.sealed" }
+    }
+
     /// Length-prefixed, so that no two places look the same.
     fn authenticated(&self) -> Vec<u8> {
         let mut out = Vec::new();

@@ -20,7 +20,9 @@ use hooks_shared::db::{self, Notifier, SessionOptions, Target};
 use hooks_shared::instance::Instance;
 use hooks_shared::service::announce;
 use hooks_shared::shutdown::{self, Shutdown, ShutdownTrigger};
+use hooks_shared::verify::Fetch;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 const NAME: &str = "hooks-ingest";
@@ -31,11 +33,13 @@ const DRAIN_SECONDS: u64 = 20;
 #[derive(Debug, Clone)]
 pub struct Seams {
     pub clock: Clock,
+    /// Fetches keys and confirms subscriptions; over HTTPS from this machine without it.
+    pub fetch: Option<Arc<dyn Fetch>>,
 }
 
 impl Default for Seams {
     fn default() -> Self {
-        Self { clock: Clock::system() }
+        Self { clock: Clock::system(), fetch: None }
     }
 }
 
@@ -92,7 +96,7 @@ pub async fn build(
     };
     let (lanes, lane_tasks) = Lanes::start(&settings, &notifier, &metrics.lanes);
     let sources = Current::new(sources);
-    let behind = Behind::start(&target, &config, &sources, &seams.clock, &stopping)?;
+    let behind = Behind::start(&target, &config, &sources, &seams, &stopping)?;
     let ingest = Ingest {
         behind: behind.clone(),
         sources: sources.clone(),

@@ -1,6 +1,7 @@
 //! What happens beside a request's way to the log: published keys are fetched before it is verified, secrets handed
 //! over in a handshake are stored before it is answered, and handshakes and refusals are written down after.
 
+use crate::app::Seams;
 use crate::captured::{self, Kept, Vault};
 use crate::error::Answer;
 use crate::fetch::HttpFetch;
@@ -8,7 +9,6 @@ use crate::handshakes::{Handshake, Ledger};
 use crate::rejected::{Recorder, Rejected};
 use crate::sources::{Current, ReadySource, Sourcing};
 use hooks_shared::Config;
-use hooks_shared::clock::Clock;
 use hooks_shared::db::{self, SessionOptions, Target};
 use hooks_shared::sealed::Keyring;
 use hooks_shared::shutdown::Shutdown;
@@ -34,21 +34,24 @@ impl Behind {
         target: &Target,
         config: &Config,
         sources: &Current,
-        clock: &Clock,
+        seams: &Seams,
         stopping: &Shutdown,
     ) -> Result<Self, String> {
         let pool =
             db::pool(target, SessionOptions::service("hooks-ingest record"), 2, Duration::from_secs(3));
         let sealing = Keyring::from_env(&|name| std::env::var(name).ok())?;
         let vault = Vault::new(pool.clone(), sealing);
-        let fetch: Arc<dyn Fetch> = Arc::new(HttpFetch::new()?);
+        let fetch: Arc<dyn Fetch> = match &seams.fetch {
+            Some(fetch) => fetch.clone(),
+            None => Arc::new(HttpFetch::new()?),
+        };
         let sourcing = Arc::new(Sourcing::start(config, sources.clone())?);
         let behind = Self {
             keys: sourcing.keys(),
             fetch: fetch.clone(),
             vault: vault.clone(),
             ledger: Ledger::start(pool.clone(), fetch),
-            recorder: Recorder::start(pool, sources.clone(), clock.clone(), stopping.clone()),
+            recorder: Recorder::start(pool, sources.clone(), seams.clock.clone(), stopping.clone()),
             sourcing: sourcing.clone(),
         };
         tokio::spawn(captured::watch(vault, sourcing, stopping.clone()));

@@ -31,10 +31,6 @@ pub enum Kept {
     Refused,
 }
 
-fn place(source: &str) -> Place<'_> {
-    Place { row: source, column: "captured_secrets.sealed" }
-}
-
 impl Vault {
     pub fn new(pool: Pool, keys: Option<Keyring>) -> Self {
         Self { pool, keys }
@@ -46,7 +42,7 @@ impl Vault {
     /// Why it is not known to be stored; the handshake must not be answered then.
     pub async fn keep(&self, source: &str, secret: &Secret) -> Result<Kept, String> {
         let keys = self.keys.as_ref().ok_or("HOOKS_SECRET_KEYS is not set, so no secret can be kept")?;
-        let sealed = keys.seal(secret, place(source));
+        let sealed = keys.seal(secret, Place::captured(source));
         let session = self.pool.get().await.map_err(|_| "no database connection".to_owned())?;
         match session.run(store::CAPTURE_SECRET, &[&source, &sealed]).await {
             Ok(0) => Ok(Kept::Refused),
@@ -64,7 +60,7 @@ impl Vault {
         for row in rows {
             let source: String = row.get("source");
             let renewable_until: Option<OffsetDateTime> = row.get("renewable_until");
-            match keys.open(row.get("sealed"), place(&source)) {
+            match keys.open(row.get("sealed"), Place::captured(&source)) {
                 Ok(secret) => drop(found.insert(source, Captured { secret, renewable_until })),
                 Err(error) => {
                     log::error!(source = source.as_str(); "its captured secret cannot be opened: {error}");

@@ -12,14 +12,26 @@ const TIME_OUT: Duration = Duration::from_secs(5);
 pub struct HttpFetch(reqwest::Client);
 
 impl HttpFetch {
+    /// Trusts the authorities of this machine.
+    ///
+    /// # Errors
+    /// When no client can be made.
     pub fn new() -> Result<Self, String> {
+        Self::over(reqwest::Client::builder, TIME_OUT)
+    }
+
+    /// The same rules for a client with other authorities or addresses, and another time-out for the whole of a request.
+    ///
+    /// # Errors
+    /// When no client can be made.
+    pub fn over(
+        builder: impl FnOnce() -> reqwest::ClientBuilder,
+        time_out: Duration,
+    ) -> Result<Self, String> {
         // One TLS provider for the process; a second call would be the only way to fail.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder()
-            .https_only(true)
-            .redirect(reqwest::redirect::Policy::none())
-            .timeout(TIME_OUT)
-            .build();
+        let client =
+            builder().https_only(true).redirect(reqwest::redirect::Policy::none()).timeout(time_out).build();
         client.map(Self).map_err(|error| format!("the client for providers' keys cannot be made: {error}"))
     }
 

@@ -8,7 +8,7 @@ pub mod budget;
 mod captured;
 mod error;
 mod event;
-mod fetch;
+pub mod fetch;
 mod handshakes;
 mod head;
 mod lane;

@@ -16,6 +16,11 @@ pub const SERVER: Sql = sql!("server.sql");
 pub const TIMELINE: Sql = sql!("timeline.sql");
 pub const RAISE_HEADS: Sql = sql!("raise_heads.sql");
 pub const INSTANCES: Sql = sql!("instances.sql");
+pub const CAPTURED_SECRET: Sql = sql!("captured_secret.sql");
+pub const TELL_SECRET_SHOWN: Sql = sql!("tell_secret_shown.sql");
+pub const RENEW_SECRET: Sql = sql!("renew_secret.sql");
+pub const CAPTURED_SECRETS: Sql = sql!("captured_secrets.sql");
+pub const RESEAL_CAPTURED: Sql = sql!("reseal_captured.sql");
 
 /// All of them.
 #[cfg(test)]
@@ -32,6 +37,11 @@ pub const STATEMENTS: &[Sql] = &[
     TIMELINE,
     RAISE_HEADS,
     INSTANCES,
+    CAPTURED_SECRET,
+    TELL_SECRET_SHOWN,
+    RENEW_SECRET,
+    CAPTURED_SECRETS,
+    RESEAL_CAPTURED,
 ];
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod support;
 
 mod accounts;
 mod bytes;
+mod captured;
 mod database;
 mod deliveries;
 mod dev;

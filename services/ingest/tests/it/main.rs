@@ -6,6 +6,7 @@ mod clock;
 mod commits;
 mod connections;
 mod crashes;
+mod fetch;
 mod handshakes;
 mod limits;
 mod outages;

@@ -1,5 +1,6 @@
-//! `hooksctl sources`: what is configured, and what has come.
+//! `hooksctl sources`: what is configured, what has come, and the secrets that providers hand over.
 
+mod captured;
 mod check;
 
 use super::{Failed, database};
@@ -11,19 +12,27 @@ use hooks_shared::db::SessionOptions;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 
-/// List sources, and check their configuration
+/// List sources, check their configuration, and see to secrets that providers hand over
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     /// List the sources and how far each has got. Talks to: the database if HOOKS_DATABASE_URL is set, else the
     /// inspector.
     List,
     Check(check::CheckArgs),
+    /// Let the provider's next handshake replace the secret it handed over (Asana, Notion), for ten minutes. Talks to:
+    /// the database.
+    RenewSecret(captured::SourceArg),
+    /// Print the secret that a provider handed over in a handshake, once, to paste it back at the provider (Notion).
+    /// Needs HOOKS_SECRET_KEYS as ingest has them; written into the audit. Talks to: the database.
+    ShowSecret(captured::SourceArg),
 }
 
 pub async fn run(global: &Global, command: Command) -> Result<()> {
     match command {
         Command::List => list(global).await,
         Command::Check(args) => check::run(global, &args),
+        Command::RenewSecret(args) => captured::renew(global, &args).await,
+        Command::ShowSecret(args) => captured::show(global, &args).await,
     }
 }
 
