@@ -154,6 +154,71 @@ mod tests {
         assert_eq!((value("webhook-timestamp").as_str(), value("x-other").as_str()), ("1614265330", "1"));
     }
 
+    /// Those that sign with a private key, or do not sign at all.
+    fn only_its_provider_signs(verifier: &Value) -> bool {
+        match verifier["type"].as_str() {
+            Some("ed25519" | "ecdsa_p256_sha256" | "sns" | "paypal" | "ip") => true,
+            Some("jws") => verifier["algorithm"] == "ES256",
+            _ => false,
+        }
+    }
+
+    /// A secret of the scheme, as `--sign-with` and as a source are given it.
+    fn secrets(preset: &str) -> (String, String) {
+        let both = |text: &str| (text.to_owned(), text.to_owned());
+        match preset {
+            "adyen" | "adyen_platform" => both(&"0123456789abcdef".repeat(4)),
+            "contentful" => both(&"0123456789abcdef".repeat(4)),
+            "postmark" | "generic_basic" => both("hook:a-long-enough-password"),
+            "braintree" => ("public|private-key".to_owned(), "private-key".to_owned()),
+            _ => both(SECRET),
+        }
+    }
+
+    #[test]
+    fn every_preset_with_a_shared_secret_can_be_signed_with_and_verifies() {
+        let now = OffsetDateTime::from_unix_timestamp(1614265330).expect("a time");
+        let target = Target::parse("http://localhost:3000/hook?x=1").expect("a URL");
+        let item = serde_json::json!({"NotificationRequestItem": {"pspReference": "p"}});
+        let body = serde_json::json!({"id": "e", "value": [{"n": 1}, {"n": 2}], "notificationItems": [item]});
+        for preset in verify::presets() {
+            let (given, own) = secrets(preset.name);
+            let resign = Resign::parse(&format!("{}:{given}", preset.name));
+            if only_its_provider_signs(preset.verifier) {
+                assert!(resign.is_err(), "{}", preset.name);
+                continue;
+            }
+            let mut request = Outgoing {
+                method: "POST".to_owned(),
+                path: None,
+                headers: Vec::new(),
+                body: body.to_string().into(),
+            };
+            let subject = Subject { id: "msg_1", event_type: Some("x.y") };
+            let resign = resign.unwrap_or_else(|error| panic!("{}: {error}", preset.name));
+            resign.apply(&mut request, &target, subject, now).expect(preset.name);
+            let verifier = match preset.name {
+                "braintree" => serde_json::json!({"preset": "braintree", "public_key": "public"}),
+                name => Value::from(name),
+            };
+            let settings = verify::Settings {
+                verifier,
+                secrets: vec![Secret::new(own)],
+                base_url: Some("http://localhost:3000".to_owned()),
+                ..verify::Settings::default()
+            };
+            let verifier = verify::Verifier::compile(&settings).expect(preset.name).verifier;
+            let parts = verify::Parts {
+                method: request.method,
+                target: request.path.unwrap_or_else(|| target.path.clone()),
+                headers: request.headers,
+                body: request.body.to_vec(),
+                remote_addr: None,
+            };
+            assert_eq!(verifier.verify(&parts.request(), now).word(), "ok", "{}: {parts:?}", preset.name);
+        }
+    }
+
     #[test]
     fn errors_name_what_is_wrong_and_never_the_secret() {
         for (text, expected) in [

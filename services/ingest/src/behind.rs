@@ -121,7 +121,8 @@ impl Behind {
                 self.ledger.note(Handshake { source: source.name.clone(), kind, outcome, confirm: None });
             }
             let (source, request) = (source.clone(), request());
-            self.recorder.offer(Rejected { source, request, status, body_bytes, at: now });
+            let refusal = refusal.clone();
+            self.recorder.offer(Rejected { source, request, refusal, status, body_bytes, at: now });
         }
     }
 }

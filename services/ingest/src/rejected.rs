@@ -8,7 +8,7 @@ use hooks_shared::db::{Pool, describe};
 use hooks_shared::event::encode_headers;
 use hooks_shared::shutdown::Shutdown;
 use hooks_shared::verify::doctor::{self, Case, Diagnosis};
-use hooks_shared::verify::{Parts, mask};
+use hooks_shared::verify::{Parts, Refusal, mask};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -31,6 +31,7 @@ const TIDY: Duration = Duration::from_secs(600);
 pub struct Rejected {
     pub source: Arc<ReadySource>,
     pub request: Parts,
+    pub refusal: Refusal,
     pub status: u16,
     /// How long the body was, which may be more than there is of it.
     pub body_bytes: usize,
@@ -97,9 +98,12 @@ async fn look_at(pool: &Pool, sources: &Current, clock: &Clock, rejected: Reject
     let now = rejected.at.min(clock.now());
     let examined = tokio::task::spawn_blocking(move || {
         let mut rejected = rejected;
-        let case =
-            Case { settings: &rejected.source.settings, request: &rejected.request, now, others: &others };
-        let diagnosis = doctor::examine(&case);
+        let diagnosis = if rejected.body_bytes > rejected.request.body.len() {
+            of_long(&rejected.refusal)
+        } else {
+            let (settings, request) = (&rejected.source.settings, &rejected.request);
+            doctor::examine(&Case { settings, request, now, others: &others })
+        };
         mask::credentials(&mut rejected.request, &rejected.source.settings, &rejected.source.verifier);
         (rejected, diagnosis)
     });
@@ -110,6 +114,18 @@ async fn look_at(pool: &Pool, sources: &Current, clock: &Clock, rejected: Reject
             }
         }
         Err(error) => log::error!(source = source.name.as_ref(); "the doctor failed: {error}"),
+    }
+}
+
+/// A signature over more than is looked at cannot be tried, and a part of the body would get a verdict of its own.
+fn of_long(refusal: &Refusal) -> Diagnosis {
+    let beyond =
+        format!("The body is longer than the {LOOKED_AT} bytes that are looked at: I do not know more.");
+    Diagnosis {
+        verdict: refusal.reason.word(),
+        reasons: vec![format!("It was refused: {}.", refusal.detail), beyond],
+        certain: false,
+        answer: None,
     }
 }
 

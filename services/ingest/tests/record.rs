@@ -217,6 +217,67 @@ fn every_preset_with_a_credential_in_its_requests_is_among_them() {
     }
 }
 
+/// What the doctor is known to find is found behind an answer too: of requests that came over a wire.
+#[tokio::test]
+async fn causes_are_found_behind_the_answer() {
+    let names = ["compacted", "crlf", "older", "doubled", "late", "forged"];
+    let line = |name: &str| match name {
+        "doubled" | "late" => format!("  {name}: {{verifier: slack, secret: {SECRET}}}\n"),
+        _ => format!("  {name}: {{verifier: github, secret: {SECRET}}}\n"),
+    };
+    let lines: String = names.iter().map(|name| line(name)).collect();
+    let stage = Stage::with(&format!("sources:\n{lines}"), KEYS).await;
+    let github = |secret: &str, signed: &[u8]| sign::github(secret, "d", "push", signed);
+    let slack = |at: i64| sign::slack(SECRET, at, b"{}");
+    let mut doubled = slack(sign::now());
+    doubled.push(("X-Slack-Signature".into(), "v0=00".into()));
+    // Each is sent to a source of its own: of one source one a second is kept.
+    type Sent<'t> = (&'t str, Vec<(String, String)>, &'t [u8]);
+    let older = vec![("X-Hub-Signature".into(), "sha1=00".into())];
+    let pretty = b"{\n  \"a\": 1\n}";
+    let cases: [(Sent<'_>, &str, &str, bool); 6] = [
+        (("compacted", github(SECRET, pretty), b"{\"a\":1}"), "bad_signature", "indented by two", true),
+        (("crlf", github(SECRET, b"a\nb"), b"a\r\nb"), "bad_signature", "became CR LF", true),
+        (("older", older, b"{}"), "missing_header", "X-Hub-Signature-256", true),
+        (("doubled", doubled, b"{}"), "malformed", "twice", true),
+        (("late", slack(sign::now() - 5000), b"{}"), "stale", "signature is right", true),
+        (("forged", github("of-somebody-else", b"{}"), b"{}"), "bad_signature", "I do not know", false),
+    ];
+    for ((source, headers, body), verdict, words, certain) in cases {
+        let answer = stage.post(source, &sign::borrowed(&headers), body).await;
+        assert_eq!((answer.status, answer.text()), (401, format!("{verdict}\n")), "{source}");
+        stage.count_becomes("rejected_requests", source, 1).await;
+        let row = "select verdict, reasons, certain from rejected_requests where source = $1";
+        let row = stage.db.query_one(row, &[&source]).await;
+        let reasons: Vec<String> = row.get("reasons");
+        assert_eq!(
+            (row.get::<_, &str>("verdict"), row.get::<_, bool>("certain")),
+            (verdict, certain),
+            "{source}"
+        );
+        assert!(reasons.iter().any(|reason| reason.contains(words)), "{source}: {reasons:?}");
+    }
+}
+
+/// Of a body that is longer than is looked at, the verdict is the one that was answered.
+#[tokio::test]
+async fn a_long_body_keeps_the_verdict_it_got() {
+    let stage = Stage::with(
+        &format!("sources:\n  long: {{verifier: slack, secret: {SECRET}, body_size_limit: 4MiB}}\n"),
+        KEYS,
+    )
+    .await;
+    let body = vec![b'x'; 2 * 1024 * 1024];
+    let headers = sign::slack(SECRET, sign::now() - 5000, &body);
+    let answer = stage.post("long", &sign::borrowed(&headers), &body).await;
+    assert_eq!((answer.status, answer.text()), (401, "stale\n".into()));
+    stage.count_becomes("rejected_requests", "long", 1).await;
+    let row = stage.db.query_one("select verdict, reasons, certain from rejected_requests", &[]).await;
+    let reasons: Vec<String> = row.get("reasons");
+    assert_eq!((row.get::<_, &str>("verdict"), row.get::<_, bool>("certain")), ("stale", false));
+    assert!(reasons[0].contains("signed 50") && reasons[1].contains("longer"), "{reasons:?}");
+}
+
 #[tokio::test]
 async fn at_most_one_a_second_and_a_hundred_of_a_source_are_kept() {
     let stage = Stage::start(KEYS).await;

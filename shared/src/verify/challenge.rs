@@ -197,6 +197,7 @@ impl Challenge {
             headers: self.respond.headers(&values)?,
             body: self.respond.body(&values)?,
             kind: self.kind,
+            proved: self.signed,
             store_secret,
             confirm: None,
         })

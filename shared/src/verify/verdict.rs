@@ -85,6 +85,8 @@ pub struct ChallengeAnswer {
     /// What was asked, for the record: `echo`, `fixed`, `hmac`, `store_secret`, `origin` or
     /// `subscription`.
     pub kind: &'static str,
+    /// Was it signed, and the signature right? Many a handshake is only asked for.
+    pub proved: bool,
     /// A secret the provider handed over: store it once, before answering.
     pub store_secret: Option<Secret>,
     /// An address to GET, host already checked, for the handshake to take effect.

@@ -1,6 +1,7 @@
 //! `send`: a first event without a provider.
 
 use crate::support::{Relay, SECRET, assert_says};
+use hooks_shared::verify::presets;
 use hooks_testkit::port;
 
 const OTHERS: &str = concat!(
@@ -28,6 +29,40 @@ async fn a_sample_of_each_provider_is_accepted_and_typed() {
         let stored: Option<String> = row.get("event_type");
         assert!(stored.is_some(), "{source} has no type; expected something like {event_type}");
     }
+}
+
+/// Every preset whose secret both sides know; the rest only the provider can sign for.
+#[tokio::test]
+async fn a_sample_of_every_preset_with_a_shared_secret_is_accepted() {
+    let presets: Vec<&str> = presets()
+        .filter(|preset| match preset.verifier["type"].as_str() {
+            Some("ed25519" | "ecdsa_p256_sha256" | "sns" | "paypal" | "ip") => false,
+            Some("jws") => preset.verifier["algorithm"] != "ES256",
+            _ => true,
+        })
+        .map(|preset| preset.name)
+        .collect();
+    assert!(presets.len() > 50, "{presets:?}");
+    let source = |preset: &&str| {
+        let (verifier, secret) = match *preset {
+            "adyen" | "adyen_platform" | "contentful" => (*preset, "0123456789abcdef".repeat(4)),
+            "postmark" | "generic_basic" => (*preset, "hook:a-long-enough-password".to_owned()),
+            "braintree" => {
+                ("{preset: braintree, public_key: pub}", "a-private-key-of-some-length".to_owned())
+            }
+            _ => (*preset, SECRET.to_owned()),
+        };
+        format!("  {preset}: {{verifier: {verifier}, secret: '{secret}'}}\n")
+    };
+    let sources: String = presets.iter().map(source).collect();
+    let relay = Relay::configured(&format!("public_url: https://relay.example\nsources:\n{sources}")).await;
+    for preset in &presets {
+        let sent = relay.run(&["send", preset, "--json"]).await.expect_success();
+        let sent: serde_json::Value = serde_json::from_str(sent.stdout.trim()).expect("JSON");
+        assert_eq!(sent["sequence"], 1, "{preset}");
+    }
+    let stored: i64 = relay.db.query_one("select count(*) from events", &[]).await.get(0);
+    assert_eq!(stored, i64::try_from(presets.len()).expect("a small number"));
 }
 
 #[tokio::test]

@@ -73,7 +73,9 @@ impl Trial {
 /// Was the signature right, whatever the time?
 fn is_signed(verdict: &Verdict) -> bool {
     match verdict {
-        Verdict::Ok(_) | Verdict::Challenge(_) => true,
+        Verdict::Ok(_) => true,
+        // One that is answered to anybody proves nothing.
+        Verdict::Challenge(answer) => answer.proved,
         Verdict::Refused(refusal) => matches!(refusal.reason, Reason::Stale | Reason::Future),
     }
 }
@@ -83,9 +85,7 @@ pub fn examine(case: &Case<'_>) -> Diagnosis {
     match Verifier::compile(case.settings) {
         Err(faults) => unusable(case, &faults),
         Ok(compiled) => match compiled.verifier.verify(&case.request.request(), case.now) {
-            Verdict::Ok(_) => {
-                diagnosis("ok", vec!["The signature matches and the time is within limits.".into()], true)
-            }
+            Verdict::Ok(_) => diagnosis("ok", vec![genuine(&compiled.verifier)], true),
             Verdict::Challenge(answer) => Diagnosis {
                 answer: Some(answer),
                 ..diagnosis(
@@ -97,6 +97,16 @@ pub fn examine(case: &Case<'_>) -> Diagnosis {
             Verdict::Refused(refusal) => explain(case, &refusal),
         },
     }
+}
+
+/// What was found right. Not every scheme has a signature or a time.
+fn genuine(verifier: &Verifier) -> String {
+    let ways = verifier.summary();
+    let mut what: Vec<&str> = ways.iter().map(|way| way.what.as_str()).collect();
+    what.dedup();
+    let limited = ways.iter().all(|way| way.time_protected && way.max_age.is_some());
+    let time = if limited { ", and the time is within limits" } else { "" };
+    format!("What is checked matches ({}){time}.", what.join("; "))
 }
 
 fn diagnosis(verdict: &'static str, reasons: Vec<String>, certain: bool) -> Diagnosis {

@@ -43,23 +43,23 @@ pub(super) fn missing(case: &Case<'_>) -> Vec<String> {
     if !alike.is_empty() {
         reasons.push(format!("The request has the signature headers of: {}. Is this the right source, and the right `verifier`?", alike.join(", ")));
     }
-    let names: Vec<String> = case
-        .request
-        .headers
-        .iter()
-        .map(|(name, _)| String::from_utf8_lossy(name).to_ascii_lowercase())
-        .collect();
-    if names.iter().any(|name| name == "x-hub-signature")
-        && !names.iter().any(|name| name == "x-hub-signature-256")
-    {
+    if has_older_digest(case) {
         reasons.push("It has only the older SHA-1 header X-Hub-Signature, which is not accepted.".into());
     }
     if case.request.headers.is_empty() {
         reasons.push("It has no headers at all.".into());
     } else if alike.is_empty() {
-        reasons.push("No header of it belongs to a known scheme: either the sender does not sign (no secret is set there), or a proxy took the header away.".into());
+        reasons.push("None of its headers is one that a known scheme signs with. Perhaps the sender does not sign (no secret is set there), or in a way of its own, or a proxy took the header away.".into());
     }
     reasons
+}
+
+/// A source that wants GitHub's SHA-256 and is sent its SHA-1. Others use the older name for other digests.
+fn has_older_digest(case: &Case<'_>) -> bool {
+    let view = View::new(case.request.request());
+    let wants = |source: &Source| matches!(source, Source::Header(name) if name.eq_ignore_ascii_case("X-Hub-Signature-256"));
+    own_tables(case).iter().flat_map(signature_headers).any(|source| wants(&source))
+        && view.header_lines("X-Hub-Signature").any(|value| value.starts_with(b"sha1="))
 }
 
 /// Presets whose signature is there, while this source's is not.
@@ -93,10 +93,26 @@ fn tables_of(plan: plan::Plan) -> Vec<Table> {
 
 /// The headers that a scheme reads its signature from, leaving out those that mean many things.
 fn signature_headers(table: &Table) -> Vec<Source> {
-    let texts = table.map.get("signature").and_then(Value::as_array).into_iter().flatten();
+    let listed = |key: &str| match table.map.get(key) {
+        Some(Value::String(one)) => vec![one.as_str()],
+        Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let of_its_own = match table.map.get("type").and_then(Value::as_str) {
+        Some("twilio") => "header:X-Twilio-Signature",
+        Some("contentful") => "header:X-Contentful-Signature",
+        Some("paypal") => "header:PAYPAL-TRANSMISSION-SIG",
+        Some("sns") => "header:x-amz-sns-message-type",
+        _ => "",
+    };
+    let texts = listed("signature").into_iter().chain(listed("from")).chain([of_its_own]);
     texts
-        .filter_map(|text| Source::parse(text.as_str()?).ok())
-        .filter(|source| matches!(source, Source::Header(_) | Source::HeaderFamily(_)))
+        .filter_map(|text| Source::parse(text).ok())
+        .filter(|source| match source {
+            Source::Header(name) => !name.eq_ignore_ascii_case("authorization"),
+            Source::HeaderFamily(_) => true,
+            Source::Query(_) | Source::Form(_) | Source::Json(_) | Source::Claim(_) => false,
+        })
         .collect()
 }
 
@@ -104,23 +120,30 @@ fn signature_headers(table: &Table) -> Vec<Source> {
 pub(super) fn unproved(case: &Case<'_>) -> Vec<String> {
     let view = View::new(case.request.request());
     let mut reasons = Vec::new();
-    let zipped = case.request.body.starts_with(b"\x1f\x8b");
     if let Some(encoding) = view.header_lines("content-encoding").next()
         && !encoding.eq_ignore_ascii_case(b"identity")
-        && !zipped
+        && is_text(&case.request.body)
     {
-        reasons.push("Its headers say that the body is compressed and it is not: something on the way unpacked it, and the signature was made over the packed bytes. It cannot be checked any more.".into());
+        reasons.push("Its headers say that the body is compressed, and it is text: it seems that something on the way unpacked it. A signature over the packed bytes cannot be checked any more.".into());
     }
     if let Some(live) = view.json().and_then(|body| body.get("livemode")).and_then(Value::as_bool) {
         let (mode, other) = if live { ("live", "test") } else { ("test", "live") };
         reasons.push(format!("It is a {mode} mode event: is the configured secret perhaps that of {other} mode? Each has its own."));
     }
     if case.request.body.is_empty() && view.header_lines("content-length").any(|length| length != b"0") {
-        reasons.push("Its headers speak of a body and there is none: something on the way read it.".into());
+        reasons.push(
+            "Its headers speak of a body and there is none: perhaps something on the way read it.".into(),
+        );
     }
     reasons.extend(doubled(case));
     reasons.extend(in_milliseconds(case, &view));
     reasons
+}
+
+/// What no compression makes.
+fn is_text(body: &[u8]) -> bool {
+    let plain = |c: char| !c.is_control() || c.is_whitespace();
+    !body.is_empty() && std::str::from_utf8(body).is_ok_and(|text| text.chars().all(plain))
 }
 
 /// Headers of the scheme that are there more than once.

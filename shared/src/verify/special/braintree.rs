@@ -99,6 +99,7 @@ impl Check for Braintree {
             ],
             body: format!("{}|{digest}", self.public_key).into_bytes(),
             kind: "hmac",
+            proved: false,
             store_secret: None,
             confirm: None,
         }))
@@ -156,9 +157,18 @@ struct BraintreeSigner {
     key: MacKey,
 }
 
+/// Where no public key is configured the secret is the pair, `public|private`.
 pub(super) fn signer(fields: &Fields<'_>, secret: &Secret) -> Option<Box<dyn Sign>> {
-    let key = mac_key(secret.expose().as_bytes());
-    Some(Box::new(BraintreeSigner { public_key: public_key(fields)?, key }))
+    let pair = secret.expose().split_once('|').filter(|_| !fields.has("public_key"));
+    let (public_key, private_key) = match pair {
+        Some((public, private)) => (public.to_owned(), private),
+        None if fields.has("public_key") => (public_key(fields)?, secret.expose()),
+        None => {
+            fields.fault("public_key", "must be there, or the secret be `public key|private key`");
+            return None;
+        }
+    };
+    Some(Box::new(BraintreeSigner { public_key, key: mac_key(private_key.as_bytes()) }))
 }
 
 impl Sign for BraintreeSigner {

@@ -139,6 +139,7 @@ impl Check for Sns {
             headers: Vec::new(),
             body: Vec::new(),
             kind: "subscription",
+            proved: true,
             store_secret: None,
             confirm: Some(confirm.to_string()),
         }))

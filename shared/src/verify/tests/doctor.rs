@@ -288,6 +288,101 @@ fn another_providers_scheme_is_found() {
     assert_found(&diagnosis, "bad_signature", "verifier: bitbucket");
 }
 
+/// Slack and others answer some requests without any signature.
+#[test]
+fn a_handshake_that_anybody_may_ask_for_proves_nothing() {
+    let form = [("Content-Type", "application/x-www-form-urlencoded"), ("X-Hub-Signature-256", "sha256=00")];
+    let headers = form.map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec()));
+    let asked = |method: &str, target: &str, body: &[u8]| Parts {
+        method: method.into(),
+        target: target.into(),
+        headers: headers.to_vec(),
+        body: body.to_vec(),
+        remote_addr: None,
+    };
+    for request in [
+        asked("POST", "/in", b"ssl_check=1"),
+        asked("GET", "/in?challenge=abc&crc_token=abc&bt_challenge=0123456789abcdef0123", b""),
+    ] {
+        let diagnosis = examined(&settings(github(), SECRET), &request);
+        assert_eq!(diagnosis.verdict, "bad_signature");
+        assert!(!diagnosis.certain, "{diagnosis:?}");
+        assert!(diagnosis.reasons.last().unwrap().starts_with("I do not know"), "{diagnosis:?}");
+    }
+    // A signed one does prove its secret.
+    let zoom = br#"{"event":"endpoint.url_validation","payload":{"plainToken":"abc"}}"#;
+    let request = sent(&json!("zoom"), SECRET, zoom, URL);
+    let diagnosis = examined(&settings(json!("zoom"), &format!("{SECRET}\n")), &request);
+    assert_found(&diagnosis, "bad_signature", "ends in a line break");
+}
+
+fn said(verifier: Value, headers: &[(&str, &str)], body: &[u8]) -> String {
+    let pair = |(name, value): &(&str, &str)| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
+    let request = Parts {
+        method: "POST".into(),
+        target: "/in".into(),
+        headers: headers.iter().map(pair).collect(),
+        body: body.to_vec(),
+        remote_addr: None,
+    };
+    examined(&settings(verifier, SECRET), &request).reasons.join(" ")
+}
+
+#[test]
+fn headers_of_other_schemes_are_known_whatever_their_kind() {
+    for (name, preset) in [
+        ("X-Gitlab-Token", "gitlab"),
+        ("X-Twilio-Signature", "twilio"),
+        ("x-contentful-signature", "contentful"),
+        ("PAYPAL-TRANSMISSION-SIG", "paypal"),
+        ("X-DocuSign-Signature-2", "docusign"),
+        ("Plaid-Verification", "plaid"),
+    ] {
+        let words = said(github(), &[(name, "x")], b"{}");
+        assert!(words.contains(preset) && !words.contains("None of its headers"), "{name}: {words}");
+    }
+    let words = said(github(), &[("X-Acme-Signature", "x")], b"{}");
+    assert!(words.contains("Perhaps") && words.contains("in a way of its own"), "{words}");
+}
+
+#[test]
+fn the_older_digest_is_spoken_of_only_where_it_is_one() {
+    let older = "older SHA-1 header";
+    assert!(said(github(), &[("X-Hub-Signature", "sha1=00")], b"{}").contains(older));
+    // Bitbucket's is SHA-256, and not every source wants either.
+    assert!(!said(github(), &[("X-Hub-Signature", "sha256=00")], b"{}").contains(older));
+    assert!(!said(json!("stripe"), &[("X-Hub-Signature", "sha1=00")], b"{}").contains(older));
+}
+
+#[test]
+fn a_body_is_called_unpacked_only_if_it_is_text() {
+    let sent = |encoding: &str, body: &[u8]| {
+        said(github(), &[("X-Hub-Signature-256", "sha256=00"), ("Content-Encoding", encoding)], body)
+    };
+    assert!(sent("br", b"{\"a\":1}\n").contains("unpacked it"));
+    for (encoding, body) in [
+        ("br", &b"\x0b\x02\x80{}\x03"[..]),
+        ("zstd", b"\x28\xb5\x2f\xfd\x04"),
+        ("deflate", b"\x78\x9c\xab\xae\x05\x00"),
+        ("gzip", b"\x1f\x8b\x08\x00"),
+        ("identity", b"{}"),
+    ] {
+        assert!(!sent(encoding, body).contains("unpacked"), "{encoding}");
+    }
+}
+
+#[test]
+fn nothing_is_said_to_match_that_the_scheme_does_not_have() {
+    let token = json!("telegram");
+    let words = said(token, &[("X-Telegram-Bot-Api-Secret-Token", SECRET)], b"{}");
+    assert!(
+        words.contains("token in header") && !words.contains("ignature") && !words.contains("time"),
+        "{words}"
+    );
+    let signed = examined(&settings(json!("slack"), SECRET), &sent(&json!("slack"), SECRET, BODY, URL));
+    assert!(signed.reasons[0].contains("the time is within limits"), "{signed:?}");
+}
+
 #[test]
 fn a_forgery_is_not_explained_away() {
     for preset in ["github", "stripe", "slack", "standard_webhooks", "shopify", "square", "twilio", "netlify"]

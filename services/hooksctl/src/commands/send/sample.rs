@@ -21,6 +21,9 @@ pub fn sample(preset: Option<&str>, event_type: Option<&str>, id: &str, now: Off
         "stripe" => ("charge.succeeded", Box::new(move |kind| stripe(kind, id, unix))),
         "slack" => ("app_mention", Box::new(move |kind| slack(kind, id, unix))),
         "render" => ("deploy_ended", Box::new(move |kind| render(kind, &at))),
+        // Their signatures stand in the items.
+        "adyen" => ("AUTHORISATION", Box::new(move |kind| adyen(kind, id, &at))),
+        "microsoft_graph" => ("created", Box::new(move |kind| graph(kind, id))),
         _ => ("demo.greeting", Box::new(move |kind| plain(kind, id, &at))),
     };
     let event_type = event_type.unwrap_or(usual).to_owned();
@@ -71,6 +74,30 @@ fn render(kind: &str, at: &str) -> Value {
     })
 }
 
+fn adyen(kind: &str, id: &str, at: &str) -> Value {
+    let item = json!({
+        "eventCode": kind,
+        "pspReference": id,
+        "merchantAccountCode": "SampleAccount",
+        "merchantReference": "sample-order",
+        "amount": {"currency": "EUR", "value": 1099},
+        "eventDate": at,
+        "success": "true",
+    });
+    json!({"live": "false", "notificationItems": [{"NotificationRequestItem": item}]})
+}
+
+fn graph(kind: &str, id: &str) -> Value {
+    let item = json!({
+        "id": id,
+        "subscriptionId": "7f105c7d-2dc5-4530-97cd-4e7ae6534c07",
+        "changeType": kind,
+        "resource": "me/messages/sample",
+        "resourceData": {"id": "sample"},
+    });
+    json!({"value": [item]})
+}
+
 fn plain(kind: &str, id: &str, at: &str) -> Value {
     json!({"type": kind, "id": id, "timestamp": at, "data": {"message": "hello from hooksctl"}})
 }
@@ -82,7 +109,16 @@ mod tests {
     #[test]
     fn every_sample_is_json_and_takes_the_type_that_was_asked_for() {
         let now = OffsetDateTime::UNIX_EPOCH;
-        for preset in [None, Some("github"), Some("stripe"), Some("slack"), Some("render"), Some("linear")] {
+        for preset in [
+            None,
+            Some("github"),
+            Some("stripe"),
+            Some("slack"),
+            Some("render"),
+            Some("adyen"),
+            Some("microsoft_graph"),
+            Some("linear"),
+        ] {
             let usual = sample(preset, None, "id_1", now);
             assert!(serde_json::from_slice::<Value>(&usual.body).is_ok_and(|json| json.is_object()));
             assert!(!usual.event_type.is_empty());
