@@ -365,7 +365,7 @@ fn log() -> Vec<Route> {
 }
 
 fn push() -> Vec<Route> {
-    use api::{deliveries, push};
+    use api::{deliveries, push, standing};
     vec![
         route!(Get "/api/push-subscriptions" Reader push::list)
             .about("Push subscriptions")
@@ -378,6 +378,9 @@ fn push() -> Vec<Route> {
         route!(Get "/api/push-subscriptions/{id}" Reader push::show)
             .about("One push subscription")
             .gives::<push::PushSubscription>(200),
+        route!(Get "/api/push-subscriptions/{id}/standing" Reader standing::show)
+            .about("How it stands, and why it does not move")
+            .gives::<standing::Standing>(200),
         route!(Patch "/api/push-subscriptions/{id}" Admin push::update)
             .about("Change a push subscription")
             .takes::<push::SubscriptionChange>()
@@ -408,7 +411,7 @@ fn push() -> Vec<Route> {
             .takes::<deliveries::BulkReplay>()
             .gives::<deliveries::BulkPlan>(200),
         route!(Post "/api/deliveries/cancel" Admin deliveries::bulk_cancel)
-            .about("Cancel what is pending of a subscription")
+            .about("Cancel what is pending of a subscription; `dry_run` only counts")
             .takes::<deliveries::BulkCancel>()
             .gives::<deliveries::Cancelled>(200),
         route!(Get "/api/deliveries/{id}" Reader deliveries::show)

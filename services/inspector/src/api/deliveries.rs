@@ -338,11 +338,15 @@ pub struct BulkCancel {
     subscription: String,
     from: Option<String>,
     to: Option<String>,
+    /// Only says what would be done.
+    dry_run: bool,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Cancelled {
+    /// Deliveries; for a `dry_run` 10001 stands for more than 10000.
     cancelled: i64,
+    dry_run: bool,
 }
 
 pub async fn bulk_cancel(call: Call) -> Result<Answer, Error> {
@@ -352,6 +356,9 @@ pub async fn bulk_cancel(call: Call) -> Result<Answer, Error> {
     }
     let (from, to) = (moment("from", wish.from.as_deref())?, moment("to", wish.to.as_deref())?);
     let db = acting(&call).await?;
-    let cancelled = deliveries::cancel_where(&db, &call.who.label(), &wish.subscription, from, to).await?;
-    Ok(Answer::json(200, &Cancelled { cancelled }))
+    let cancelled = match wish.dry_run {
+        true => store::deliveries::plan_cancel(&db, &wish.subscription, from, to).await?.count,
+        false => deliveries::cancel_where(&db, &call.who.label(), &wish.subscription, from, to).await?,
+    };
+    Ok(Answer::json(200, &Cancelled { cancelled, dry_run: wish.dry_run }))
 }

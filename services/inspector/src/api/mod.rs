@@ -14,5 +14,6 @@ pub mod paging;
 pub mod push;
 pub mod rejected;
 pub mod sources;
+pub mod standing;
 pub mod tokens;
 pub mod users;

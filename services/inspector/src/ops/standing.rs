@@ -7,9 +7,8 @@ use time::OffsetDateTime;
 /// Fan-out waits while a subscription has this many deliveries open.
 const MOST_OPEN: i64 = 1_000;
 
-/// What keeps it from moving, or how it moves, in words. `workers` are the push-workers that have spoken lately, where
-/// that is known.
-pub fn why(one: &Subscription, standing: &Standing, workers: Option<usize>, now: OffsetDateTime) -> String {
+/// What keeps it from moving, or how it moves, in words. `workers` are the push-workers that have spoken lately.
+pub fn why(one: &Subscription, standing: &Standing, workers: usize, now: OffsetDateTime) -> String {
     let owed = one.behind + one.open;
     if one.state != "active" {
         let by = one.state_by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
@@ -19,7 +18,7 @@ pub fn why(one: &Subscription, standing: &Standing, workers: Option<usize>, now:
     if owed == 0 {
         return "up to date: nothing is owed".to_owned();
     }
-    if workers == Some(0) {
+    if workers == 0 {
         return format!("no push-worker has spoken in the last 30 s; {owed} owed");
     }
     if let Some(at) = one.probe_at.filter(|at| *at > now) {
@@ -94,13 +93,13 @@ mod tests {
     fn the_first_thing_that_holds_it_is_told() {
         let now = OffsetDateTime::UNIX_EPOCH + Duration::DAY;
         let idle = Standing { room: 2, due_seconds: Some(4.0), ..Standing::default() };
-        let told = |one: &Subscription, standing: &Standing| why(one, standing, Some(1), now);
+        let told = |one: &Subscription, standing: &Standing| why(one, standing, 1, now);
         let one = subscription();
         assert!(told(&one, &idle).starts_with("moving: 0 under way"));
         assert!(told(&Subscription { open: 0, ..one.clone() }, &idle).starts_with("up to date"));
         let paused = Subscription { state: "paused".into(), state_by: Some("ada".into()), ..one.clone() };
         assert_eq!(told(&paused, &idle), "the subscription is paused by ada; 3 owed until it is resumed");
-        assert!(why(&one, &idle, Some(0), now).starts_with("no push-worker"));
+        assert!(why(&one, &idle, 0, now).starts_with("no push-worker"));
         let silent = Subscription { strikes: 5, probe_at: Some(now + Duration::MINUTE), ..one.clone() };
         assert!(told(&silent, &idle).contains("5 times in a row: one request tries again in 60 s"));
         assert!(told(&one, &Standing { busy: 2, ..idle.clone() }).contains("as many as it may have"));

@@ -58,7 +58,7 @@ fn row(event: &AuditEvent) -> Markup {
     html! { tr {
         td.at { (to_the_second(event.at.0)) " " span.faint { (when(event.at.0)) } }
         td.lead { (event.actor) }
-        td.wrap { (event.action) @if event.outcome == "refused" { " " (badge("refused")) } @if event.affected > 1 { " ×" (event.affected) } }
+        td { (event.action) @if event.outcome == "refused" { " " (badge("refused")) } @if event.affected > 1 { " ×" (event.affected) } }
         td.wrap { @if !event.target_type.is_empty() { span.faint { (event.target_type) } " " } code { (event.target_id) } }
         td data-l="from" { (event.address.as_deref().unwrap_or("–")) }
         td.wrap { @if let Some(details) = &event.metadata { (shown(details)) } }

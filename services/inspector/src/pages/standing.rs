@@ -50,7 +50,7 @@ impl Board {
     }
 
     fn why(&self, one: &Subscription, standing: &Standing) -> String {
-        why(one, standing, Some(self.workers), OffsetDateTime::now_utc())
+        why(one, standing, self.workers, OffsetDateTime::now_utc())
     }
 
     /// A row for each.

@@ -46,6 +46,10 @@ async fn pending_deliveries_are_cancelled_chosen_or_by_filter_after_a_plan() {
     let told = desk.get(As::Browser(&ada), "/deliveries?done=cancelled&n=1").await.text();
     assert!(told.contains("Cancelled: 1 delivery."), "{told}");
 
+    let admin = desk.admin_token().await;
+    let wish = serde_json::json!({"subscription": subscription, "dry_run": true});
+    let planned = desk.call(As::Token(&admin), "POST", "/api/deliveries/cancel", wish).await.json();
+    assert_eq!(planned, serde_json::json!({"cancelled": 2, "dry_run": true}));
     let plan = desk.form(Some(&ada), "/deliveries/cancel", &[("subscription", &subscription)]).await;
     assert!(plan.text().contains("Cancel 2"), "{}", plan.text());
     assert_eq!(states(&desk).await, ["cancelled", "failed", "pending", "pending"], "a plan changes nothing");
@@ -71,6 +75,10 @@ async fn a_subscription_tells_why_it_does_not_move_and_is_changed() {
         assert!(text.contains("no push-worker has spoken in the last 30 s; 1 owed"), "{path}: {text}");
         assert!(!text.contains("s3cret"), "{path}");
     }
+    let standing =
+        desk.get(As::Browser(&ada), &format!("/api/push-subscriptions/{id}/standing")).await.json();
+    assert_eq!((&standing["owed"], &standing["attempts"]), (&1.into(), &0.into()), "{standing}");
+    assert!(standing["why"].as_str().is_some_and(|why| why.starts_with("no push-worker")), "{standing}");
     let paused = desk.form(Some(&ada), &format!("{page}/pause"), &[("reason", "a move")]).await;
     assert_eq!(paused.status, 303);
     let text = desk.get(As::Browser(&ada), &page).await.text();
