@@ -106,6 +106,7 @@ pub async fn build(
         pool: pool.clone(),
         clock: seams.clock,
         hasher: Hasher::default(),
+        stopping: stopping.clone(),
         runtime: Handle::current(),
     });
     let hints = listen_target.map(|target| db::listen(target, "hooks-inspector listen").0);

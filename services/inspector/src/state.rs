@@ -7,6 +7,7 @@ use crate::tasks::live::Live;
 use hooks_shared::db::Pool;
 use hooks_shared::push::destination::{Policy, Resolver};
 use hooks_shared::sealed::Keyring;
+use hooks_shared::shutdown::Shutdown;
 use hooks_shared::{Clock, Config};
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -28,6 +29,8 @@ pub struct Inner {
     pub resolver: Arc<dyn Resolver>,
     /// What is known of the configured sources without their secrets.
     pub schemes: Schemes,
+    /// Ends what would otherwise go on: streams to open pages.
+    pub stopping: Shutdown,
     /// The runtime that owns the database connections and runs the handlers.
     pub runtime: Handle,
 }

@@ -90,6 +90,7 @@ impl Reader {
         loop {
             tokio::select! {
                 () = sleep_until(self.ends) => return None,
+                () = self.call.state.stopping.wait() => return None,
                 () = sleep_until(self.keepalive) => {
                     self.keepalive = Instant::now() + KEEPALIVE;
                     return Some(": live\n\n".to_owned());

@@ -74,3 +74,15 @@ async fn a_live_filter_that_cannot_be_read_is_refused() {
     let unknown = desk.get(As::Token(&desk.admin_token().await), "/api/events/live?push=failed").await;
     assert_eq!(unknown.status, 400, "{}", unknown.text());
 }
+
+#[tokio::test]
+async fn stopping_ends_open_pages_at_once_and_cleanly() {
+    let desk = Desk::open().await;
+    let ada = desk.person("admin", "ada@example.com", &[]).await;
+    let mut open = listen(&desk, &ada, "/events/live").await;
+    assert!(open.recv_chunk().await.expect("a chunk").starts_with(b":"));
+    let Desk { db: _db, running } = desk;
+    // A stream that had to be cut when the drain is over would end with an error.
+    let ((), end) = tokio::join!(running.stop(), open.recv_chunk());
+    assert_eq!(end.expect("a clean end"), b"");
+}
