@@ -225,6 +225,7 @@ pub async fn passwords_rotate_by_file_without_a_restart() {
 
 /// Events come in, go out over a stream that was open before, and are pushed.
 async fn everything_works(stack: &Stack, count: usize) {
+    say(format_args!("PostgreSQL {}", stack.psql("show server_version").await));
     ledger::push_to_receiver(stack, 20).await;
     let token = stack.token().await;
     let mut stream = Stream::open(stack.subscribe(), "/subscribe/demo?since=latest", &token).await;
