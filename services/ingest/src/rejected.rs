@@ -104,7 +104,7 @@ async fn look_at(pool: &Pool, sources: &Current, clock: &Clock, rejected: Reject
             let (settings, request) = (&rejected.source.settings, &rejected.request);
             doctor::examine(&Case { settings, request, now, others: &others })
         };
-        mask::credentials(&mut rejected.request, &rejected.source.settings, &rejected.source.verifier);
+        mask::credentials(&mut rejected.request, &rejected.source.settings);
         (rejected, diagnosis)
     });
     match examined.await {

@@ -5,7 +5,7 @@ use hooks_shared::Config;
 use hooks_shared::Secret;
 use hooks_shared::config::Source;
 use hooks_shared::event::Header;
-use hooks_shared::verify::Verifier;
+use hooks_shared::verify::{Verifier, credential_headers, credential_parameters};
 use std::collections::BTreeMap;
 
 /// Reads as hex, as base64 and as text, so that every scheme compiles with it; nothing is ever verified with it.
@@ -87,7 +87,12 @@ fn scheme(source: &Source, config: &Config) -> Scheme {
     let mut settings = source.verification(config);
     settings.secrets = vec![Secret::new(NO_SECRET)];
     settings.verify_token = Some(Secret::new(NO_SECRET));
-    let Ok(compiled) = Verifier::compile(&settings) else { return Scheme { verifier, ..Scheme::default() } };
+    let credentials = Scheme {
+        headers: credential_headers(&source.verifier),
+        parameters: credential_parameters(&source.verifier),
+        ..Scheme::default()
+    };
+    let Ok(compiled) = Verifier::compile(&settings) else { return Scheme { verifier, ..credentials } };
     let compiled = compiled.verifier;
     let summary = compiled.summary();
     Scheme {
@@ -96,8 +101,7 @@ fn scheme(source: &Source, config: &Config) -> Scheme {
         body_protected: summary.iter().all(|one| one.body_protected),
         time_protected: summary.iter().all(|one| one.time_protected),
         handshakes: summary.iter().flat_map(|one| one.handshakes.iter().copied()).collect(),
-        headers: compiled.credential_headers(),
-        parameters: compiled.credential_parameters(),
+        ..credentials
     }
 }
 

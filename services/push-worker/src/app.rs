@@ -9,7 +9,6 @@ use crate::worker::Worker;
 use crate::{follow_up, record, store};
 use actix_web::dev::{Server, ServerHandle};
 use actix_web::web;
-use hooks_shared::Secret;
 use hooks_shared::admin::{self, Readiness};
 use hooks_shared::config::{Config, Listen, Source};
 use hooks_shared::db::{self, ListenState, Pool, SessionOptions, Target};
@@ -19,7 +18,7 @@ use hooks_shared::push::declared;
 use hooks_shared::push::destination::Policy;
 use hooks_shared::sealed::Keyring;
 use hooks_shared::shutdown::Shutdown;
-use hooks_shared::verify::{Settings, Verifier};
+use hooks_shared::verify;
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -136,18 +135,10 @@ fn check_declared(config: &Config) -> Result<(), String> {
     })
 }
 
-/// By source, the headers in which its scheme carries a credential: they are not passed on. A worker has no provider's
-/// secret; a stand-in serves, since only the shape of the scheme is asked for.
+/// By source, the headers in which its scheme carries a credential: they are not passed on.
 fn credential_headers(config: &Config) -> BTreeMap<String, Vec<String>> {
-    let of = |source: &Source| {
-        let stand_in = vec![Secret::new("user:password")];
-        let settings =
-            Settings { verifier: source.verifier.clone(), secrets: stand_in, ..Settings::default() };
-        Verifier::compile(&settings)
-            .map(|compiled| compiled.verifier.credential_headers())
-            .unwrap_or_default()
-    };
-    config.sources.values().map(|source| (source.name.clone(), of(source))).collect()
+    let of = |source: &Source| (source.name.clone(), verify::credential_headers(&source.verifier));
+    config.sources.values().map(of).collect()
 }
 
 /// Hints wake the worker. Without LISTEN it polls, which gives the same result later (L13).

@@ -131,11 +131,6 @@ impl Challenge {
         self.store_secret.is_some()
     }
 
-    /// What a request for it carries that nobody should read: a secret, or the token that proves it.
-    pub(super) fn credentials(&self) -> impl Iterator<Item = Source> {
-        self.store_secret.clone().into_iter().chain(self.check.clone().map(Source::Query))
-    }
-
     pub(super) fn kind(&self) -> &'static str {
         self.kind
     }

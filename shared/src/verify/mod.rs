@@ -14,6 +14,7 @@ mod answers;
 mod basic;
 mod certificate;
 mod challenge;
+mod credentials;
 pub mod doctor;
 mod encoding;
 
@@ -49,6 +50,7 @@ mod verifier;
 
 pub use answers::Ack;
 pub use certificate::Certificate;
+pub use credentials::{credential_headers, credential_parameters, credentials};
 pub use presets::{Preset, preset, presets};
 pub use recorded::{Parts, Recorded};
 pub use request::Request;

@@ -63,8 +63,6 @@ pub(super) struct Cover {
     pub(super) what: String,
     pub(super) body: bool,
     pub(super) time: bool,
-    /// Headers and query parameters whose value is itself the credential.
-    pub(super) credentials: Vec<Source>,
 }
 
 /// What compiling one table needs to know.
@@ -218,12 +216,6 @@ impl Scheme {
 
     pub(super) fn cover(&self) -> Cover {
         self.check.cover()
-    }
-
-    /// Wherever a request has a value that is itself a credential, be it an event or a handshake.
-    pub(super) fn credentials(&self) -> Vec<Source> {
-        let of_handshakes = self.challenges.iter().flat_map(Challenge::credentials);
-        self.cover().credentials.into_iter().chain(of_handshakes).collect()
     }
 
     /// Signature, then time, then what the request asks or says.

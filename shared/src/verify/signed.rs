@@ -306,7 +306,6 @@ impl Check for Signed {
             what: format!("{} in {}", self.algorithm.name(), self.wanted()),
             body: self.templates.iter().all(Template::covers_body),
             time: self.time != TimeFrom::Nowhere,
-            credentials: Vec::new(),
         }
     }
 }

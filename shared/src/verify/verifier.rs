@@ -102,35 +102,6 @@ impl Verifier {
         self.preset
     }
 
-    /// Names of headers whose value is itself a credential, to be masked where people look.
-    pub fn credential_headers(&self) -> Vec<String> {
-        self.picked(|source| match source {
-            Source::Header(name) => Some(name.clone()),
-            _ => None,
-        })
-    }
-
-    /// Names of query parameters whose value is itself a credential.
-    pub fn credential_parameters(&self) -> Vec<String> {
-        self.picked(|source| match source {
-            Source::Query(name) => Some(name.clone()),
-            _ => None,
-        })
-    }
-
-    /// Where credentials stand in requests, spelt as in the configuration: header, query, JSON and form.
-    pub fn credentials(&self) -> Vec<String> {
-        self.credential_sources().iter().map(Source::spelling).collect()
-    }
-
-    pub(super) fn credential_sources(&self) -> Vec<Source> {
-        self.node.schemes().iter().flat_map(|scheme| scheme.credentials()).collect()
-    }
-
-    fn picked(&self, pick: impl Fn(&Source) -> Option<String>) -> Vec<String> {
-        self.credential_sources().iter().filter_map(pick).collect()
-    }
-
     /// Each alternative in one line, for `sources check` and the documentation.
     pub fn summary(&self) -> Vec<Summary> {
         self.node.schemes().into_iter().map(summary).collect()

@@ -2,7 +2,7 @@
 
 mod body;
 
-use super::Verifier;
+use super::credentials::sources as credential_sources;
 use super::recorded::Parts;
 use super::settings::Settings;
 use super::source::Source;
@@ -15,8 +15,8 @@ const ALWAYS: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "se
 
 /// Masks what the scheme reads as a credential, in headers, query and body, what always is one, and the
 /// source's own secrets wherever they stand.
-pub fn credentials(request: &mut Parts, settings: &Settings, verifier: &Verifier) {
-    let sources = verifier.credential_sources();
+pub fn credentials(request: &mut Parts, settings: &Settings) {
+    let sources = credential_sources(&settings.verifier);
     for (name, value) in &mut request.headers {
         if is_always(name) || sources.iter().any(|source| is_header(source, name)) {
             *value = MASK.to_vec();
@@ -107,7 +107,6 @@ mod tests {
             secrets: vec![Secret::from("the-secret-token")],
             ..Settings::default()
         };
-        let verifier = Verifier::compile(&settings).unwrap().verifier;
         let pair = |name: &str, value: &str| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
         let mut request = Parts {
             method: "POST".into(),
@@ -116,7 +115,7 @@ mod tests {
             body: b"{\"token\":\"the-secret-token\"}".to_vec(),
             remote_addr: None,
         };
-        credentials(&mut request, &settings, &verifier);
+        super::credentials(&mut request, &settings);
         assert_eq!(request.target, "/in?access_token=***&x=***");
         assert_eq!(request.headers, [pair("AUTHORIZATION", "***"), pair("X-Other", "a *** b")]);
         assert_eq!(request.body, b"{\"token\":\"***\"}");

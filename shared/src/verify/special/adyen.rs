@@ -92,12 +92,7 @@ impl Check for Adyen {
     }
 
     fn cover(&self) -> Cover {
-        Cover {
-            what: format!("HMAC-SHA256 of eight fields in {}", self.wanted()),
-            body: false,
-            time: false,
-            credentials: Vec::new(),
-        }
+        Cover { what: format!("HMAC-SHA256 of eight fields in {}", self.wanted()), body: false, time: false }
     }
 }
 

@@ -142,12 +142,7 @@ impl Check for Braintree {
     }
 
     fn cover(&self) -> Cover {
-        Cover {
-            what: format!("HMAC-SHA1 of the payload in {}", self.wanted()),
-            body: true,
-            time: false,
-            credentials: Vec::new(),
-        }
+        Cover { what: format!("HMAC-SHA1 of the payload in {}", self.wanted()), body: true, time: false }
     }
 }
 

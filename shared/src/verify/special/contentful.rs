@@ -163,12 +163,7 @@ impl Check for Contentful {
     }
 
     fn cover(&self) -> Cover {
-        Cover {
-            what: format!("HMAC-SHA256 of the request in {}", self.wanted()),
-            body: true,
-            time: true,
-            credentials: Vec::new(),
-        }
+        Cover { what: format!("HMAC-SHA256 of the request in {}", self.wanted()), body: true, time: true }
     }
 }
 

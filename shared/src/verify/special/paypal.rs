@@ -114,12 +114,7 @@ impl Check for Paypal {
     }
 
     fn cover(&self) -> Cover {
-        Cover {
-            what: format!("RSA of a checksum in {}", self.wanted()),
-            body: false,
-            time: true,
-            credentials: Vec::new(),
-        }
+        Cover { what: format!("RSA of a checksum in {}", self.wanted()), body: false, time: true }
     }
 }
 

@@ -150,6 +150,6 @@ impl Check for Sns {
     }
 
     fn cover(&self) -> Cover {
-        Cover { what: "RSA in the message".into(), body: true, time: true, credentials: Vec::new() }
+        Cover { what: "RSA in the message".into(), body: true, time: true }
     }
 }

@@ -167,7 +167,6 @@ impl Check for Twilio {
             what: format!("HMAC of the address and the parameters in {}", self.wanted()),
             body: true,
             time: false,
-            credentials: Vec::new(),
         }
     }
 }

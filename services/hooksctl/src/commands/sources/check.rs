@@ -7,7 +7,7 @@ use anyhow::Result;
 use hooks_shared::config::{
     self, Config, DedupeWindow, Retention, Service, Source, effective_dedupe, effective_skew,
 };
-use hooks_shared::verify::{Ack, Reason, Summary, Verifier, max_age};
+use hooks_shared::verify::{Ack, Reason, Summary, Verifier, credentials, max_age};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -160,7 +160,7 @@ impl Facts {
     fn new(config: &Config, source: &Source, verifier: &Verifier) -> Result<Self> {
         let own = max_age(&source.verifier).map_err(|fault| Usage(fault.to_string()))?;
         let in_base = || config.public_url.as_ref().map(|base| format!("{base}/ingest/{}", source.name));
-        let mut masked = verifier.credentials();
+        let mut masked = credentials(&source.verifier);
         masked.sort();
         masked.dedup();
         Ok(Self {
