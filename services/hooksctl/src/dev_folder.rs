@@ -11,6 +11,8 @@ pub const NAME: &str = ".hooks";
 pub const TOKENS: &str = "tokens";
 /// The file of the running services' addresses in it: a name and a URL on each line.
 pub const URLS: &str = "urls";
+/// The file in it with the keys under which secrets are kept in the database.
+pub const SECRET_KEYS: &str = "secret_keys";
 
 /// A `.hooks` folder that belongs to this user.
 #[derive(Debug, Clone)]
@@ -36,6 +38,12 @@ impl DevFolder {
     /// The URL of the database that `dev` runs at this moment.
     pub fn database_url(&self) -> Option<Secret> {
         self.secret(URLS, "database")
+    }
+
+    /// The file with the keys under which `dev` keeps secrets in its database.
+    pub fn secret_keys_file(&self) -> Option<PathBuf> {
+        let path = self.0.join(SECRET_KEYS);
+        private(&path).is_ok().then_some(path)
     }
 
     /// A file that others could have read or written is not used.

@@ -8,11 +8,26 @@ use hooks_shared::db::{
     Failure, SchemaState, Session, SessionOptions, Target, check_schema, connect as open, describe,
     failure_of,
 };
+use hooks_shared::sealed::{KEYS_FILE_VARIABLE, KEYS_VARIABLE, Keyring};
 
 /// The database's URL from `HOOKS_DATABASE_URL`, else the one that `hooksctl dev` runs for this folder.
 pub fn url() -> Option<Secret> {
     let set = std::env::var("HOOKS_DATABASE_URL").ok().filter(|url| !url.is_empty()).map(Secret::new);
     set.or_else(|| DevFolder::find()?.database_url())
+}
+
+/// The keys under which secrets are kept in that database: those of the environment, else those of `hooksctl dev`
+/// where it is the one that runs the database.
+pub fn keyring() -> Result<Keyring> {
+    let set = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
+    let own =
+        [KEYS_VARIABLE, KEYS_FILE_VARIABLE, "HOOKS_DATABASE_URL"].iter().any(|name| set(name).is_some());
+    let of_dev = if own { None } else { DevFolder::find().and_then(|folder| folder.secret_keys_file()) };
+    let env = |name: &str| match &of_dev {
+        Some(path) if name == KEYS_FILE_VARIABLE => Some(path.display().to_string()),
+        _ => set(name),
+    };
+    Keyring::required(&env).map_err(|message| Usage(message).into())
 }
 
 /// The database of [`url`].

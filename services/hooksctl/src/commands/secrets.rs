@@ -1,6 +1,6 @@
 //! `hooksctl secrets`: the keys under which secrets are kept in the database.
 
-use super::{Failed, Usage, database};
+use super::{Failed, database};
 use crate::options::Global;
 use crate::output::{line, note};
 use crate::store;
@@ -30,7 +30,7 @@ pub async fn run(global: &Global, command: Command) -> Result<()> {
 }
 
 async fn reencrypt(global: &Global) -> Result<()> {
-    let keyring = Keyring::required(&|name| std::env::var(name).ok()).map_err(Usage)?;
+    let keyring = database::keyring()?;
     let session = database::connect(SessionOptions::unhurried("hooksctl secrets")).await?;
     database::expect_schema(&session).await?;
     let pushing = reseal_all(&session, &keyring).await.map_err(|error| match error {

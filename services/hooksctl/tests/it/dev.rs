@@ -4,6 +4,7 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::support::assert_says;
 use hooks_testkit::db::TestDb;
 use hooks_testkit::pg::Cluster;
 use hooks_testkit::process::{Launch, Output, Service, Signal, binary};
@@ -100,6 +101,8 @@ async fn an_empty_folder_becomes_a_running_relay_and_stops_cleanly() {
     let tail = project.run(&["tail", "demo", "-n", "1"]).await.expect_success();
     assert!(tail.stdout.contains("demo seq=1"), "{}", tail.stdout);
     project.run(&["verify"]).await.expect_success();
+    // Its keys are those in the folder.
+    assert_says(&project.run(&["secrets", "reencrypt"]).await, 0, &["0 encrypted anew"]);
     tokens_through_the_inspector(&project).await;
 
     let second = project.run(&["dev", "--ports", "0"]).await;

@@ -1,7 +1,7 @@
 //! The secrets of a development installation: made once, kept in `.hooks`, shown to nobody.
 
 use super::folder::Folder;
-use crate::dev_folder::TOKENS;
+use crate::dev_folder::{SECRET_KEYS, TOKENS};
 use crate::migrations::ROLES;
 use anyhow::{Context, Result};
 use base64::Engine as _;
@@ -84,7 +84,7 @@ pub fn hint(token: &Secret) -> String {
 
 /// `HOOKS_SECRET_KEYS` for the services.
 pub fn secret_keys(folder: &Folder) -> Result<Secret> {
-    let text = folder.read_or_make("secret_keys", || format!("dev:{}\n", STANDARD.encode(random::<32>())))?;
+    let text = folder.read_or_make(SECRET_KEYS, || format!("dev:{}\n", STANDARD.encode(random::<32>())))?;
     Ok(Secret::new(text.trim()))
 }
 

@@ -1,12 +1,12 @@
 //! Secrets that providers hand over in a handshake: read by a person once, and replaced when an operator says so.
 
-use super::super::{Failed, NotFound, Refused, Usage, database};
+use super::super::{Failed, NotFound, Refused, database};
 use crate::options::Global;
 use crate::output::{line, note, rfc3339};
 use crate::store;
 use anyhow::Result;
 use hooks_shared::db::{Session, SessionOptions};
-use hooks_shared::sealed::{Keyring, Place};
+use hooks_shared::sealed::Place;
 use serde_json::json;
 use time::OffsetDateTime;
 
@@ -41,7 +41,7 @@ pub async fn renew(global: &Global, SourceArg { source }: &SourceArg) -> Result<
 
 /// Prints the secret, once: some providers want it pasted back.
 pub async fn show(global: &Global, SourceArg { source }: &SourceArg) -> Result<()> {
-    let keyring = Keyring::required(&|name| std::env::var(name).ok()).map_err(Usage)?;
+    let keyring = database::keyring()?;
     let session = session().await?;
     let row = session.row(store::CAPTURED_SECRET, &[source]).await.map_err(database::failed)?;
     let row = row.ok_or_else(|| none_captured(source))?;
