@@ -111,7 +111,10 @@ fn handshake(call: &Call, found: &SourceDetail, captured: Option<&Captured>) -> 
                 dt { "Secret handed over" } dd { (full(one.captured_at)) }
                 dt { "Another one" } dd { @match renewable {
                     Some(until) => { "is taken until " (full(until)) },
-                    None => { "is refused: only the first is taken" },
+                    None => {
+                        "is refused: only the first is taken"
+                        @if call.who.is_admin() { br; code { "hooksctl sources renew-secret " (found.source.name) } span.faint { " lets in another" } }
+                    },
                 } }
             }
         } }

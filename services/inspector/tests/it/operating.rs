@@ -1,6 +1,7 @@
 //! What operators do on the pages, and what the pages tell them.
 
 use crate::desk::{As, Browser, Desk, PASSWORD, Stored};
+use hooks_inspector::store::statements;
 use hooks_shared::event::encode_headers;
 
 const LOOPBACK: &str = "push: {allow_destinations: [loopback]}";
@@ -175,4 +176,47 @@ async fn assets_are_kept_for_ever_under_the_hash_of_what_they_hold() {
     for path in ["/assets/styles.css", "/assets/style.css.map", "/assets/style", "/assets/..css"] {
         assert_eq!(desk.get(As::Nobody, path).await.status, 404, "{path}");
     }
+}
+
+#[tokio::test]
+async fn the_overview_plots_refusals_and_the_health_of_workers() {
+    let desk = Desk::open().await;
+    let ada = desk.person("admin", "ada@example.com", &[]).await;
+    desk.store("alpha", "1 hour", &[Stored { body: b"{}", ..Stored::default() }]).await;
+    let take = statements().into_iter().find(|sql| sql.name == "samples_take").expect("the statement");
+    // One transaction, and so one minute.
+    let happened = format!(
+        "insert into rejected_requests (source, at, verdict, status, certain, reasons, method, target, headers, body, body_bytes)
+         select 'alpha', date_trunc('minute', now()) - make_interval(secs => n), 'stale', 401, true, '{{}}', 'POST', '/', '', '', 0
+         from unnest(array[1, 59, 61]) n;
+         insert into service_instances (id, service, version, config_hash, started_at, seen_at)
+         values (gen_random_uuid(), 'push-worker', '1', 'h', now(), now()),
+             (gen_random_uuid(), 'push-worker', '1', 'h', now(), now() - interval '5 minutes');
+         delete from samples;
+         {}",
+        take.text
+    );
+    desk.db.client().await.batch_execute(&happened).await.expect("a sample");
+    let told = desk.get(As::Browser(&ada), "/api/overview").await.json();
+    assert_eq!(told["refused_series"][0]["value"], 2.0, "{told}");
+    assert_eq!(told["workers_series"][0]["value"], 1.0, "{told}");
+    let page = desk.get(As::Browser(&ada), "/").await.text();
+    for plot in ["Refused requests a minute: now ", "Push-workers alive: now 1, most 1"] {
+        assert!(page.contains(plot), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn a_secret_that_was_handed_over_is_told_of_and_never_shown() {
+    let desk = Desk::open().await;
+    let ada = desk.person("admin", "ada@example.com", &[]).await;
+    desk.db
+        .execute("insert into captured_secrets (source, sealed) values ('alpha', 'sealed-bytes')", &[])
+        .await;
+    let page = desk.get(As::Browser(&ada), "/sources/alpha").await.text();
+    assert!(page.contains("only the first is taken") && page.contains("renew-secret alpha"), "{page}");
+    assert!(!page.contains("sealed-bytes"), "{page}");
+    desk.db.execute("update captured_secrets set renewable_until = now() + interval '1 hour'", &[]).await;
+    let open = desk.get(As::Browser(&ada), "/sources/alpha").await.text();
+    assert!(open.contains("is taken until"), "{open}");
 }
