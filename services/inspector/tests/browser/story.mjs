@@ -7,9 +7,10 @@ import { receiver, until } from "./relay.mjs";
 export const evil = "<img src=x onerror=alert(1)><script>alert(2)</script>";
 
 export class Story {
-  constructor(relay, step) {
+  constructor(relay, step, picture) {
     this.relay = relay;
     this.step = step;
+    this.picture = picture;
   }
 
   async begin() {
@@ -93,7 +94,10 @@ export class Story {
     await ada.evaluate(() => window.scrollTo(0, 600));
     const before = await rows(ada).count();
     await this.relay.send("orders", "while_reading", {});
-    await ada.getByRole("button", { name: "1 new event: show ↑" }).click();
+    const told = ada.getByRole("button", { name: "1 new event: show ↑" });
+    await told.waitFor();
+    await this.picture(ada, "events-scrolled-away");
+    await told.click();
     await see(ada, "while_reading");
     assert.equal(await rows(ada).count(), before + 1);
     await ada.getByRole("link", { name: "Older" }).click();

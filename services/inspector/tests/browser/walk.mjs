@@ -13,7 +13,8 @@ const began = Date.now();
 const step = (text) => console.log(`${((Date.now() - began) / 1000).toFixed(1).padStart(6)}s  ${text}`);
 
 const relay = new Relay();
-const story = new Story(relay, step);
+const picture = (on, name) => on.screenshot({ path: join(shots, `${name}.png`) });
+const story = new Story(relay, step, picture);
 
 /** The paths of all pages, with the status that each has. */
 async function paths() {
