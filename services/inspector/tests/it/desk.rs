@@ -1,6 +1,7 @@
 //! What every test starts from: a database, a running inspector, and callers of all kinds.
 
 use hooks_inspector::app::{self, Running, Seams};
+use hooks_inspector::moment::Moment;
 use hooks_shared::Secret;
 use hooks_shared::config::{Config, Service, parse};
 use hooks_shared::sealed::Keyring;
@@ -10,6 +11,7 @@ use hooks_testkit::until;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::path::Path;
+use time::OffsetDateTime;
 use uuid::Uuid;
 
 pub const PASSWORD: &str = "correct horse battery";
@@ -28,6 +30,8 @@ pub fn config(db: &TestDb, extra: &str) -> Config {
 pub struct Desk {
     pub db: TestDb,
     pub running: Running,
+    /// What ages are counted from, so that what is stored at one age is as old as the other, however long it takes.
+    pub began: OffsetDateTime,
 }
 
 /// A signed-in browser.
@@ -61,7 +65,8 @@ impl Desk {
         let running = app::build(config(&db, extra), "127.0.0.1:0", "127.0.0.1:0", seams)
             .await
             .expect("the inspector starts");
-        Self { db, running }
+        let began = OffsetDateTime::now_utc().replace_nanosecond(0).expect("a whole second");
+        Self { db, running, began }
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -183,24 +188,29 @@ impl Desk {
         browser_of(&answer)
     }
 
-    /// Stores events of a source that arrived so long ago, each a second after the one before, in the way of ingest.
+    /// Stores events of a source that arrived so long ago, each a millisecond after the one before, in the way of ingest.
     pub async fn store(&self, source: &str, age: &str, events: &[Stored<'_>]) {
         let client = self.db.client().await;
+        let began = Moment(self.began);
         let prepare = format!(
             "set role hooks_owner;
-             select create_events_partition(((now() - interval '{age}') at time zone 'UTC')::date);
+             select create_events_partition(((timestamptz '{began}' - interval '{age}') at time zone 'UTC')::date);
              insert into source_heads (source) values ('{source}') on conflict do nothing; reset role"
         );
         client.batch_execute(&prepare).await.expect("a partition");
         for (n, event) in events.iter().enumerate() {
             let sql = "with head as (
                      update source_heads set last_sequence = last_sequence + 1,
-                         last_received_at = date_trunc('second', now()) - $8::text::interval + make_interval(secs => $1::float8 / 1000)
+                         last_received_at = $9::timestamptz - $8::text::interval + make_interval(secs => $1::float8 / 1000)
                      where source = $2 returning last_sequence, last_received_at
                  ), day as (
                      insert into event_days (source, day, first_sequence)
                      select $2, (last_received_at at time zone 'UTC')::date, last_sequence from head
                      on conflict do nothing
+                 ), closed as (
+                     update event_days d set last_sequence = head.last_sequence - 1 from head
+                     where d.source = $2 and d.day < (last_received_at at time zone 'UTC')::date
+                         and d.last_sequence is null
                  )
                  insert into events (source, sequence, received_at, event_id, dedupe_key, delivery_id, event_type, method,
                      target, headers, exact, remote_addr, body, body_sha256)
@@ -212,7 +222,17 @@ impl Desk {
             client
                 .execute(
                     sql,
-                    &[&millis, &source, &event.id, &event.kind, &target, &headers, &event.body, &age],
+                    &[
+                        &millis,
+                        &source,
+                        &event.id,
+                        &event.kind,
+                        &target,
+                        &headers,
+                        &event.body,
+                        &age,
+                        &self.began,
+                    ],
                 )
                 .await
                 .unwrap_or_else(|error| panic!("store an event: {error:?}"));

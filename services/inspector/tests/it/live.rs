@@ -81,7 +81,7 @@ async fn stopping_ends_open_pages_at_once_and_cleanly() {
     let ada = desk.person("admin", "ada@example.com", &[]).await;
     let mut open = listen(&desk, &ada, "/events/live").await;
     assert!(open.recv_chunk().await.expect("a chunk").starts_with(b":"));
-    let Desk { db: _db, running } = desk;
+    let Desk { db: _db, running, .. } = desk;
     // A stream that had to be cut when the drain is over would end with an error.
     let ((), end) = tokio::join!(running.stop(), open.recv_chunk());
     assert_eq!(end.expect("a clean end"), b"");

@@ -122,7 +122,7 @@ async fn guessing_is_stopped_per_address_over_all_accounts_and_instances() {
     )
     .await
     .expect("a second instance");
-    let second = Desk { db: hooks_testkit::db::TestDb::create().await, running: second };
+    let second = Desk { db: hooks_testkit::db::TestDb::create().await, running: second, began: desk.began };
     let mut refused = 0;
     for n in 0..24 {
         let body =
