@@ -201,7 +201,7 @@ impl Ingest {
         let dedupe_key = match window {
             // Nothing is a repeat but this very event, sent again by its lane.
             DedupeWindow::Off => Sha256::digest(event_id.as_bytes()).into(),
-            DedupeWindow::For(_) => verified.dedupe.key(&incoming.body),
+            DedupeWindow::For(_) => verified.dedupe_key(&incoming.body),
         };
         NewEvent {
             source: source.name.clone(),

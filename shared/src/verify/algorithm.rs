@@ -2,7 +2,7 @@
 
 use super::encoding::{Decoded, Encoding};
 use super::key::{KeyEncoding, KeySpec};
-use super::mac::{Digest, Hash, MacKey, Running};
+use super::mac::{Hash, MacKey, Running};
 use super::scheme::{ALL_SECRETS_UP_TO, Context};
 use super::verdict::Refusal;
 use ed25519_dalek::VerifyingKey as Ed25519Key;
@@ -44,9 +44,6 @@ pub(super) enum Algorithm {
     Ed25519(Vec<Ed25519Key>),
     EcdsaP256(Vec<P256Key>),
 }
-
-/// Writes one signed text, given the secret, to the sink.
-pub(super) type Feed<'f> = dyn Fn(&[u8], &mut dyn FnMut(&[u8])) -> Result<(), Refusal> + 'f;
 
 impl Algorithm {
     pub(super) fn compile(kind: Kind, context: &Context<'_>) -> Option<Self> {
@@ -92,17 +89,23 @@ impl Algorithm {
         }
     }
 
-    /// Does any candidate match the text that `feed` writes, under any key? Digests are compared in
-    /// constant time, and all candidates are gone through.
-    pub(super) fn matches(&self, candidates: &[Decoded], feed: &Feed<'_>) -> Result<bool, Refusal> {
+    /// Does any candidate match the text that `feed` writes, given the secret, under any key? Digests
+    /// are compared in constant time, and all candidates are gone through. `length` is about that of
+    /// the text.
+    pub(super) fn matches(
+        &self,
+        candidates: &[Decoded],
+        length: usize,
+        feed: impl Fn(&[u8], &mut dyn FnMut(&[u8])) -> Result<(), Refusal>,
+    ) -> Result<bool, Refusal> {
         match self {
-            Self::Hmac(_, keys) => any_key(keys, |key| {
-                let (mac, length) = run(key.start(), feed, b"")?;
-                Ok((equal(candidates, &mac), length))
+            Self::Hmac(_, keys) => any_key(keys, length, |key| {
+                Ok(equal(candidates, &key.of_all(|sink| feed(b"", sink))?))
             }),
-            Self::Hash(hash, secrets) => any_key(secrets, |secret| {
-                let (digest, length) = run(Running::plain(*hash), feed, secret)?;
-                Ok((equal(candidates, &digest), length))
+            Self::Hash(hash, secrets) => any_key(secrets, length, |secret| {
+                let mut running = Running::plain(*hash);
+                feed(secret, &mut |bytes| running.update(bytes))?;
+                Ok(equal(candidates, &running.finish()))
             }),
             Self::Ed25519(keys) => {
                 let mut message = Vec::new();
@@ -125,23 +128,14 @@ impl Algorithm {
     }
 }
 
-fn run(mut running: Running, feed: &Feed<'_>, secret: &[u8]) -> Result<(Digest, usize), Refusal> {
-    let mut length = 0;
-    feed(secret, &mut |bytes| {
-        length += bytes.len();
-        running.update(bytes);
-    })?;
-    Ok((running.finish(), length))
-}
-
 fn any_key<K>(
     keys: &[K],
-    mut attempt: impl FnMut(&K) -> Result<(Choice, usize), Refusal>,
+    length: usize,
+    mut attempt: impl FnMut(&K) -> Result<Choice, Refusal>,
 ) -> Result<bool, Refusal> {
     let mut found = Choice::from(0);
     for key in keys {
-        let (matched, length) = attempt(key)?;
-        found |= matched;
+        found |= attempt(key)?;
         if length > ALL_SECRETS_UP_TO && bool::from(found) {
             break;
         }

@@ -55,6 +55,14 @@ impl std::fmt::Debug for MacKey {
     }
 }
 
+fn fed<M: hmac::Mac, E>(
+    mut mac: M,
+    feed: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<(), E>,
+) -> Result<Digest, E> {
+    feed(&mut |bytes| mac.update(bytes))?;
+    Ok(Digest::of(&mac.finalize().into_bytes()))
+}
+
 fn keyed<M: KeyInit>(key: &[u8]) -> M {
     M::new_from_slice(key).unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"))
 }
@@ -82,6 +90,19 @@ impl MacKey {
         let mut running = self.start();
         running.update(bytes);
         running.finish()
+    }
+
+    /// The MAC of all that `feed` writes. Which digest it is, is asked once and not for each piece.
+    pub(super) fn of_all<E>(
+        &self,
+        feed: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<(), E>,
+    ) -> Result<Digest, E> {
+        match self {
+            Self::Sha1(mac) => fed(mac.clone(), feed),
+            Self::Sha256(mac) => fed(mac.clone(), feed),
+            Self::Sha384(mac) => fed(Hmac::clone(mac), feed),
+            Self::Sha512(mac) => fed(Hmac::clone(mac), feed),
+        }
     }
 }
 

@@ -60,9 +60,9 @@ impl<'a> View<'a> {
 
     /// Every non-empty value of a header, trimmed, in order.
     pub(super) fn header_lines<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'a [u8]> + 's {
-        self.request
-            .headers
-            .iter()
+        // Every source of every scheme goes through all headers: nearly all differ in length already.
+        let of_length = self.request.headers.iter().filter(move |(key, _)| key.len() == name.len());
+        of_length
             .filter(move |(key, _)| key.eq_ignore_ascii_case(name.as_bytes()))
             .map(|(_, value)| trim(value))
             .filter(|value| !value.is_empty())
@@ -70,21 +70,12 @@ impl<'a> View<'a> {
 
     /// The value of a header that may stand there once. Equal repeats count as one.
     pub(super) fn header(&self, name: &str) -> Result<Option<Cow<'a, [u8]>>, Refusal> {
-        // A plain loop: this is done several times for each request.
-        let mut found: Option<&'a [u8]> = None;
-        for (key, value) in self.request.headers {
-            if key.len() != name.len() || !key.eq_ignore_ascii_case(name.as_bytes()) {
-                continue;
-            }
-            let value = trim(value);
-            match found {
-                _ if value.is_empty() => {}
-                None => found = Some(value),
-                Some(first) if first == value => {}
-                Some(_) => return Err(twice(&format!("header {name}"))),
-            }
+        let mut lines = self.header_lines(name);
+        let Some(first) = lines.next() else { return Ok(None) };
+        if lines.any(|other| other != first) {
+            return Err(twice(&format!("header {name}")));
         }
-        Ok(found.map(Cow::Borrowed))
+        Ok(Some(Cow::Borrowed(first)))
     }
 
     pub(super) fn query_value(&self, name: &str) -> Result<Option<Cow<'_, [u8]>>, Refusal> {

@@ -21,6 +21,9 @@ pub(super) fn find<'t, 'p>(text: &'t [u8], path: impl IntoIterator<Item = &'p st
     scan.scalar()
 }
 
+/// Bytes of a string that are looked at one by one.
+const SHORT: usize = 24;
+
 struct Scan<'t> {
     text: &'t [u8],
     at: usize,
@@ -74,7 +77,7 @@ impl<'t> Scan<'t> {
         let start = self.at + 1;
         let mut end = start;
         loop {
-            end += memchr::memchr2(b'"', b'\\', self.text.get(end..)?)?;
+            end += quote_or_escape(self.text.get(end..)?)?;
             if self.text[end] == b'"' {
                 self.at = end + 1;
                 return Some(&self.text[start..end]);
@@ -129,6 +132,13 @@ impl<'t> Scan<'t> {
             _ => None,
         }
     }
+}
+
+/// How far it is to the next quote or backslash. Names and most values are shorter than what makes a
+/// vectorised search worth its beginning.
+fn quote_or_escape(text: &[u8]) -> Option<usize> {
+    let near = text.iter().take(SHORT).position(|byte| matches!(byte, b'"' | b'\\'));
+    near.or_else(|| Some(SHORT + memchr::memchr2(b'"', b'\\', text.get(SHORT..)?)?))
 }
 
 fn unescaped(inside: &[u8]) -> Option<Cow<'_, [u8]>> {

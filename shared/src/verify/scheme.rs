@@ -239,37 +239,36 @@ impl Scheme {
 
     pub(super) fn read(&self, view: &View<'_>, timestamp: Option<OffsetDateTime>) -> Verified {
         let event_type = source::first_glance(&self.event_type, view).and_then(|value| type_text(&value));
-        let ids = self.ids(view);
-        let delivery_id = match ids.as_slice() {
-            [] => None,
-            [only] => Some(only.clone()),
-            several => Some(several.join("/")),
-        };
-        let dedupe = match (ids.is_empty(), timestamp) {
-            (false, _) => Dedupe::Id(self.with_type(ids, event_type.as_deref())),
-            (true, Some(_)) => self.check.content(view).map_or(Dedupe::Body, Dedupe::SignedContent),
-            (true, None) => Dedupe::Body,
-        };
+        let (delivery_id, dedupe) = self.name(view, event_type.as_deref());
+        let dedupe = dedupe.unwrap_or_else(|| match timestamp {
+            Some(_) => self.check.content(view).map_or(Dedupe::Body, Dedupe::SignedContent),
+            None => Dedupe::Body,
+        });
         Verified { timestamp, delivery_id, event_type, dedupe }
     }
 
-    fn ids(&self, view: &View<'_>) -> Vec<String> {
+    /// The provider's name for this delivery, and what repeats of it have in common.
+    fn name(&self, view: &View<'_>, event_type: Option<&str>) -> (Option<String>, Option<Dedupe>) {
+        let typed = |mut ids: Vec<String>| {
+            if self.id_with_event_type {
+                ids.push(event_type.unwrap_or_default().to_owned());
+            }
+            Dedupe::Ids(ids)
+        };
         if !self.id_join.is_empty() {
             let parts = self.id_join.iter().map(|source| source.glance(view));
             let parts: Option<Vec<String>> = parts.map(|part| part.map(|value| id_text(&value))).collect();
-            return parts.unwrap_or_default();
+            return match parts {
+                Some(ids) => (Some(ids.join("/")), Some(typed(ids))),
+                None => (None, None),
+            };
         }
-        match source::first_glance(&self.id, view) {
-            Some(value) => vec![id_text(&value)],
-            None => Vec::new(),
-        }
-    }
-
-    fn with_type(&self, mut ids: Vec<String>, event_type: Option<&str>) -> Vec<String> {
-        if self.id_with_event_type {
-            ids.push(event_type.unwrap_or_default().to_owned());
-        }
-        ids
+        let id = source::first_glance(&self.id, view).map(|value| id_text(&value));
+        let dedupe = id.as_ref().map(|id| match self.id_with_event_type {
+            true => typed(vec![id.clone()]),
+            false => Dedupe::Id,
+        });
+        (id, dedupe)
     }
 
     pub(super) fn facts(&self) -> SchemeFacts<'_> {

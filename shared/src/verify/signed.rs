@@ -286,7 +286,8 @@ impl Check for Signed {
         for template in &self.templates {
             let feed =
                 |secret: &[u8], sink: &mut dyn FnMut(&[u8])| self.feed(template, &parts, view, secret, sink);
-            if self.algorithm.matches(&parts.offered.candidates, &feed)? {
+            let length = if template.covers_body() { view.request.body.len() } else { 0 };
+            if self.algorithm.matches(&parts.offered.candidates, length, feed)? {
                 return Ok(parts.time);
             }
         }

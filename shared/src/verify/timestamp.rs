@@ -31,12 +31,12 @@ impl Unit {
 
     /// The time, or nothing when the text is not one.
     pub(super) fn read(self, text: &[u8]) -> Option<SignedTime> {
-        let text = std::str::from_utf8(text).ok()?;
+        let words = || std::str::from_utf8(text).ok();
         Some(match self {
             Self::Seconds => SignedTime { seconds: digits(text)?, nanos: 0 },
             Self::Millis => SignedTime::from_millis(digits(text)?),
-            Self::Rfc3339 => OffsetDateTime::parse(text, &Rfc3339).ok()?.into(),
-            Self::HttpDate => PrimitiveDateTime::parse(text, HTTP_DATE).ok()?.assume_utc().into(),
+            Self::Rfc3339 => OffsetDateTime::parse(words()?, &Rfc3339).ok()?.into(),
+            Self::HttpDate => PrimitiveDateTime::parse(words()?, HTTP_DATE).ok()?.assume_utc().into(),
         })
     }
 
@@ -58,12 +58,22 @@ impl Unit {
 /// Plain digits with an optional minus. No plus, fraction or exponent: some libraries read those
 /// and some do not, so a sender that makes them is refused everywhere alike.
 /// A number too great for 64 bits is the greatest that fits: either is beyond all limits.
-fn digits(text: &str) -> Option<i64> {
-    let number = text.strip_prefix('-').unwrap_or(text);
-    let plain = !number.is_empty() && text.len() <= MAX_DIGITS && number.bytes().all(|b| b.is_ascii_digit());
-    let greatest = if number.len() == text.len() { i64::MAX } else { i64::MIN };
-    plain.then(|| text.parse().unwrap_or(greatest))
+fn digits(text: &[u8]) -> Option<i64> {
+    let (sign, number) = match text {
+        [b'-', number @ ..] => (-1, number),
+        number => (1, number),
+    };
+    if number.is_empty() || text.len() > MAX_DIGITS {
+        return None;
+    }
+    number.iter().try_fold(0i64, |value, character| {
+        let digit = character.wrapping_sub(b'0');
+        (digit < 10).then(|| value.saturating_mul(10).saturating_add(sign * i64::from(digit)))
+    })
 }
+
+/// The last second of the year 9999.
+const END_OF_9999: i64 = 253_402_300_799;
 
 /// A time as it was signed, since 1970. It may lie further from now than a calendar reaches: digits
 /// are digits.
@@ -92,9 +102,9 @@ impl SignedTime {
 
     /// The time, if it lies in the years 1970 to 9999, which can be stored.
     pub(super) fn storable(self) -> Option<OffsetDateTime> {
-        let time =
-            OffsetDateTime::from_unix_timestamp(self.seconds).ok()?.replace_nanosecond(self.nanos).ok()?;
-        (1970..=9999).contains(&time.year()).then_some(time)
+        // The crate's calendar ends with the year 9999 unless it is told otherwise.
+        let time = (0..=END_OF_9999).contains(&self.seconds).then_some(self.seconds)?;
+        OffsetDateTime::from_unix_timestamp(time).ok()?.replace_nanosecond(self.nanos).ok()
     }
 }
 
@@ -145,10 +155,17 @@ mod tests {
             (Unit::Seconds, "1614265330000"),
             (Unit::Millis, "99999999999999999999"),
             (Unit::Rfc3339, "1969-12-31T23:59:59Z"),
+            (Unit::Seconds, "253402300800"),
         ] {
             assert_eq!(unit.read(text.as_bytes()).unwrap().storable(), None, "{text}");
         }
-        assert!(Unit::Seconds.read(b"0").unwrap().storable().is_some());
+        for text in ["0", "-0", "253402300799"] {
+            assert!(Unit::Seconds.read(text.as_bytes()).unwrap().storable().is_some(), "{text}");
+        }
+        for (text, seconds) in [("9223372036854775807", i64::MAX), ("-9223372036854775808", i64::MIN),
+            ("9223372036854775808", i64::MAX), ("-9999999999999999999", i64::MIN)] {
+            assert_eq!(digits(text.as_bytes()), Some(seconds), "{text}");
+        }
     }
 
     #[test]

@@ -41,33 +41,39 @@ pub struct Verified {
 /// What two deliveries of the same event have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Dedupe {
-    /// The provider names each delivery. All parts together are the name.
-    Id(Vec<String>),
+    /// The provider names each delivery: [`Verified::delivery_id`] is the name.
+    Id,
+    /// All these parts together are the name.
+    Ids(Vec<String>),
     /// SHA-256 of everything that was signed, a timestamp included.
     SignedContent([u8; 32]),
     /// Nothing distinguishes a repeat from a second event with the same body.
     Body,
 }
 
-impl Dedupe {
-    /// SHA-256 over the kind and the length-prefixed parts, so that no two lists run together.
-    /// `body` is the request's body as received.
-    pub fn key(&self, body: &[u8]) -> [u8; 32] {
+impl Verified {
+    /// SHA-256 over the kind of [`Dedupe`] and its length-prefixed parts, so that no two lists run
+    /// together. `body` is the request's body as received.
+    pub fn dedupe_key(&self, body: &[u8]) -> [u8; 32] {
         let mut hash = Sha256::new();
         let mut part = |bytes: &[u8]| {
             hash.update((bytes.len() as u64).to_be_bytes());
             hash.update(bytes);
         };
-        match self {
-            Self::Id(parts) => {
+        match &self.dedupe {
+            Dedupe::Id => {
+                part(b"id");
+                part(self.delivery_id.as_deref().unwrap_or_default().as_bytes());
+            }
+            Dedupe::Ids(parts) => {
                 part(b"id");
                 parts.iter().for_each(|text| part(text.as_bytes()));
             }
-            Self::SignedContent(digest) => {
+            Dedupe::SignedContent(digest) => {
                 part(b"signed");
                 part(digest);
             }
-            Self::Body => {
+            Dedupe::Body => {
                 part(b"body");
                 part(body);
             }
@@ -168,8 +174,8 @@ const MAX_TEXT: usize = 255;
 
 /// Short and printable ASCII, as nearly all are.
 fn plain(bytes: &[u8]) -> Option<&str> {
-    let fits = bytes.len() <= MAX_TEXT && bytes.iter().all(|b| matches!(b, b' '..=b'~'));
-    fits.then(|| std::str::from_utf8(bytes).ok())?
+    let odd = bytes.iter().fold(false, |odd, byte| odd | !matches!(byte, b' '..=b'~'));
+    if odd || bytes.len() > MAX_TEXT { None } else { std::str::from_utf8(bytes).ok() }
 }
 
 /// An id as text: itself where it is short and printable, else a digest of it, so that it can be

@@ -62,7 +62,8 @@ impl Read {
         let parts = self.parts();
         let got = verifier.read(self.alternative, &parts.request());
         let ids = match &got.dedupe {
-            Dedupe::Id(ids) => ids.clone(),
+            Dedupe::Id => got.delivery_id.iter().cloned().collect(),
+            Dedupe::Ids(ids) => ids.clone(),
             Dedupe::SignedContent(_) | Dedupe::Body => Vec::new(),
         };
         let fits = ids == self.id && got.event_type == self.event_type;
