@@ -99,9 +99,9 @@ impl Algorithm {
         feed: impl Fn(&[u8], &mut dyn FnMut(&[u8])) -> Result<(), Refusal>,
     ) -> Result<bool, Refusal> {
         match self {
-            Self::Hmac(_, keys) => any_key(keys, length, |key| {
-                Ok(equal(candidates, &key.of_all(|sink| feed(b"", sink))?))
-            }),
+            Self::Hmac(_, keys) => {
+                any_key(keys, length, |key| Ok(equal(candidates, &key.of_all(|sink| feed(b"", sink))?)))
+            }
             Self::Hash(hash, secrets) => any_key(secrets, length, |secret| {
                 let mut running = Running::plain(*hash);
                 feed(secret, &mut |bytes| running.update(bytes))?;

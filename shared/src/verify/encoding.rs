@@ -101,15 +101,24 @@ fn hex_digit(character: u8) -> u8 {
 }
 
 fn hex_bytes(text: &[u8]) -> Option<Decoded> {
-    let (pairs, rest) = text.as_chunks::<2>();
     let mut bytes = [0; LONGEST];
     let mut seen = 0;
-    for (byte, [high, low]) in bytes.get_mut(..pairs.len())?.iter_mut().zip(pairs) {
-        let (high, low) = (hex_digit(*high), hex_digit(*low));
+    let (blocks, rest) = text.as_chunks::<16>();
+    let (pairs, odd) = rest.as_chunks::<2>();
+    let (room, tail) = bytes.split_at_mut_checked(blocks.len() * 8)?;
+    for (eight, block) in room.as_chunks_mut::<8>().0.iter_mut().zip(blocks) {
+        let digits = block.map(hex_digit);
+        seen |= digits.iter().fold(0, |seen, digit| seen | digit);
+        for (byte, [high, low]) in eight.iter_mut().zip(digits.as_chunks::<2>().0) {
+            *byte = high << 4 | low;
+        }
+    }
+    for (byte, pair) in tail.get_mut(..pairs.len())?.iter_mut().zip(pairs) {
+        let [high, low] = pair.map(hex_digit);
         seen |= high | low;
         *byte = high << 4 | low;
     }
-    (rest.is_empty() && seen & NO_DIGIT == 0).then_some(Decoded { bytes, length: pairs.len() })
+    (odd.is_empty() && seen & NO_DIGIT == 0).then_some(Decoded { bytes, length: text.len() / 2 })
 }
 
 /// The value of each character of the standard alphabet.
@@ -135,19 +144,19 @@ fn base64_bytes(text: &[u8]) -> Option<Decoded> {
     let (whole, rest) = digits.as_chunks::<4>();
     let mut bytes = [0; LONGEST];
     let mut seen = 0;
-    let mut word = |digits: &[u8]| {
-        digits.iter().fold(0, |word: u32, digit| {
-            let value = BASE64_DIGITS[usize::from(*digit)];
-            seen |= value;
-            word << 6 | u32::from(value)
-        })
-    };
+    let digit = |character: u8| u32::from(BASE64_DIGITS[usize::from(character)]);
     let (room, tail) = bytes.split_at_mut_checked(whole.len() * 3)?;
     for (three, four) in room.as_chunks_mut::<3>().0.iter_mut().zip(whole) {
-        let [_, a, b, c] = word(four).to_be_bytes();
-        *three = [a, b, c];
+        let [a, b, c, d] = four.map(digit);
+        seen |= a | b | c | d;
+        let [_, one, two, last] = (a << 18 | b << 12 | c << 6 | d).to_be_bytes();
+        *three = [one, two, last];
     }
-    let left = word(rest);
+    let left = rest.iter().fold(0, |left, character| {
+        let value = digit(*character);
+        seen |= value;
+        left << 6 | value
+    });
     let (more, stray) = match rest.len() {
         0 => (0, 0),
         2 => (1, left & 0xf),
@@ -157,7 +166,8 @@ fn base64_bytes(text: &[u8]) -> Option<Decoded> {
     // Two characters hold 12 bits, three 18: the first byte is the topmost eight of them.
     let [_, a, b, _] = (left << (24 - 6 * rest.len() as u32)).to_be_bytes();
     tail.get_mut(..more)?.copy_from_slice(&[a, b][..more]);
-    (seen & NO_DIGIT == 0 && stray == 0).then_some(Decoded { bytes, length: whole.len() * 3 + more })
+    (seen & u32::from(NO_DIGIT) == 0 && stray == 0)
+        .then_some(Decoded { bytes, length: whole.len() * 3 + more })
 }
 
 fn standard_alphabet(text: &[u8]) -> Cow<'_, [u8]> {
@@ -216,7 +226,9 @@ mod tests {
                 same_on_the_stack(format!("={text}").as_bytes());
             }
         }
-        for text in ["", "=", "==", "a=", "a==", "ab=", "abc==", "abcd=", "ab=c", "a2V5cx==", "a2V5 cw==", "-_8"] {
+        for text in
+            ["", "=", "==", "a=", "a==", "ab=", "abc==", "abcd=", "ab=c", "a2V5cx==", "a2V5 cw==", "-_8"]
+        {
             same_on_the_stack(text.as_bytes());
         }
         // Every byte at every place of a group.

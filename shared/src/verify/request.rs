@@ -59,13 +59,8 @@ impl<'a> View<'a> {
     }
 
     /// Every non-empty value of a header, trimmed, in order.
-    pub(super) fn header_lines<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'a [u8]> + 's {
-        // Every source of every scheme goes through all headers: nearly all differ in length already.
-        let of_length = self.request.headers.iter().filter(move |(key, _)| key.len() == name.len());
-        of_length
-            .filter(move |(key, _)| key.eq_ignore_ascii_case(name.as_bytes()))
-            .map(|(_, value)| trim(value))
-            .filter(|value| !value.is_empty())
+    pub(super) fn header_lines<'s>(&self, name: &'s str) -> HeaderLines<'a, 's> {
+        HeaderLines { rest: self.request.headers, name: name.as_bytes() }
     }
 
     /// The value of a header that may stand there once. Equal repeats count as one.
@@ -87,6 +82,38 @@ impl<'a> View<'a> {
         let values = self.form().iter().filter(|(key, _)| key == name.as_bytes()).map(|(_, v)| v.as_slice());
         single(values, || format!("form field {name}")).map(|found| found.map(Cow::Borrowed))
     }
+}
+
+/// The values of one header among all.
+pub(super) struct HeaderLines<'a, 's> {
+    rest: &'a [(Vec<u8>, Vec<u8>)],
+    name: &'s [u8],
+}
+
+impl<'a> Iterator for HeaderLines<'a, '_> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        // Gone through several times for each request: nearly all names differ in length already.
+        for (at, (key, value)) in self.rest.iter().enumerate() {
+            if key.len() == self.name.len() && same_name(key, self.name) {
+                let value = trim(value);
+                if !value.is_empty() {
+                    self.rest = &self.rest[at + 1..];
+                    return Some(value);
+                }
+            }
+        }
+        self.rest = &[];
+        None
+    }
+}
+
+/// Are two names of one length the same but for the case of letters? Most that differ do so in their
+/// last letter, and most that are the same are spelt the same.
+fn same_name(a: &[u8], b: &[u8]) -> bool {
+    let differing = a.last().zip(b.last()).map_or(0, |(a, b)| a ^ b);
+    differing & !0x20 == 0 && (a == b || a.eq_ignore_ascii_case(b))
 }
 
 fn single<'v>(

@@ -21,8 +21,8 @@ pub(super) fn find<'t, 'p>(text: &'t [u8], path: impl IntoIterator<Item = &'p st
     scan.scalar()
 }
 
-/// Bytes of a string that are looked at one by one.
-const SHORT: usize = 24;
+/// Bytes of a string that are looked at without a vectorised search.
+const SHORT: usize = 32;
 
 struct Scan<'t> {
     text: &'t [u8],
@@ -135,10 +135,26 @@ impl<'t> Scan<'t> {
 }
 
 /// How far it is to the next quote or backslash. Names and most values are shorter than what makes a
-/// vectorised search worth its beginning.
+/// vectorised search worth its beginning, so the first bytes are looked at eight at a time.
 fn quote_or_escape(text: &[u8]) -> Option<usize> {
-    let near = text.iter().take(SHORT).position(|byte| matches!(byte, b'"' | b'\\'));
-    near.or_else(|| Some(SHORT + memchr::memchr2(b'"', b'\\', text.get(SHORT..)?)?))
+    let words = text.as_chunks::<8>().0;
+    for (number, word) in words.iter().take(SHORT / 8).enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let found = zero_bytes(word ^ EVERY * u64::from(b'"')) | zero_bytes(word ^ EVERY * u64::from(b'\\'));
+        if found != 0 {
+            return Some(number * 8 + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let looked_at = SHORT.min(words.len() * 8);
+    Some(looked_at + memchr::memchr2(b'"', b'\\', &text[looked_at..])?)
+}
+
+/// One in each byte of a word.
+const EVERY: u64 = 0x0101_0101_0101_0101;
+
+/// The topmost bit of the first byte that is zero, and perhaps of later ones.
+fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(EVERY) & !word & (EVERY << 7)
 }
 
 fn unescaped(inside: &[u8]) -> Option<Cow<'_, [u8]>> {

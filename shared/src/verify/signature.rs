@@ -3,6 +3,7 @@
 use super::encoding::{Decoded, Encoding};
 use super::verdict::Refusal;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 
 /// More candidates than any provider sends during a rotation. The rest is not looked at, so that a
 /// long header cannot buy long work.
@@ -24,13 +25,31 @@ impl Split {
         }
     }
 
-    /// The non-empty pieces, trimmed.
-    fn pieces(self, value: &[u8]) -> impl Iterator<Item = &[u8]> {
-        let ends = move |byte: &u8| match self {
-            Self::Space => byte.is_ascii_whitespace(),
-            Self::At(separator) => *byte == separator,
-        };
-        value.split(ends).map(<[u8]>::trim_ascii).filter(|piece| !piece.is_empty())
+    /// Hands on each non-empty piece, trimmed.
+    fn pieces<'v>(
+        self,
+        value: &'v [u8],
+        mut each: impl FnMut(&'v [u8]) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
+        let mut rest = value;
+        // Nearly always one piece: that there is no white space at all, many bytes can be asked at once.
+        let whole =
+            matches!(self, Self::Space) && value.iter().fold(true, |none, byte| none & (*byte > b' '));
+        loop {
+            let end = match self {
+                Self::Space if whole => None,
+                Self::Space => rest.iter().position(u8::is_ascii_whitespace),
+                Self::At(separator) => memchr::memchr(separator, rest),
+            };
+            let piece = rest[..end.unwrap_or(rest.len())].trim_ascii();
+            if !piece.is_empty() {
+                each(piece)?;
+            }
+            match end {
+                Some(end) => rest = &rest[end + 1..],
+                None => return Ok(()),
+            }
+        }
     }
 
     pub(super) fn separator(self) -> &'static str {
@@ -81,8 +100,8 @@ impl Format {
 fn keyed(text: &str, split: Option<Split>) -> Result<Format, String> {
     let split = split.ok_or("a format with {timestamp} needs `split`")?;
     let (mut time, mut signature) = (None, None);
-    for piece in split.pieces(text.as_bytes()) {
-        let piece = String::from_utf8_lossy(piece).into_owned();
+    let separator = split.separator();
+    for piece in text.split(separator).map(str::trim).filter(|piece| !piece.is_empty()) {
         match piece.split_once('=') {
             Some((key, "{timestamp}")) if time.is_none() => time = Some(key.to_owned()),
             Some((key, "{sig}")) if signature.is_none() => signature = Some(key.to_owned()),
@@ -95,79 +114,94 @@ fn keyed(text: &str, split: Option<Split>) -> Result<Format, String> {
     }
 }
 
-/// What a header held.
+/// What the signature sources held.
 #[derive(Debug, Default)]
 pub(super) struct Offered<'v> {
     pub(super) candidates: SmallVec<[Decoded; 1]>,
-    pub(super) time: Option<&'v [u8]>,
+    pub(super) time: Option<Cow<'v, [u8]>>,
 }
 
-/// Reads all values of the signature sources. Pieces of another version or that cannot be decoded
-/// are skipped; a missing or repeated time is an error.
-pub(super) fn read<'v, V: AsRef<[u8]>>(
-    values: &'v [V],
-    split: Option<Split>,
-    format: &Format,
-    encoding: Encoding,
-) -> Result<Offered<'v>, Refusal> {
-    let mut offered = Offered::default();
-    for value in values {
-        match split {
-            Some(split) => {
-                for piece in split.pieces(value.as_ref()) {
-                    take(piece, format, encoding, &mut offered)?;
+/// How signature sources are read.
+#[derive(Debug, Clone)]
+pub(super) struct Shape {
+    pub(super) split: Option<Split>,
+    pub(super) format: Format,
+    pub(super) encoding: Encoding,
+}
+
+impl Shape {
+    /// Reads one value of a signature source. Pieces of another version or that cannot be decoded are
+    /// skipped; a second time is an error.
+    pub(super) fn read<'v>(&self, value: Cow<'v, [u8]>, offered: &mut Offered<'v>) -> Result<(), Refusal> {
+        match value {
+            Cow::Borrowed(value) => self.each(value, offered, Cow::Borrowed),
+            Cow::Owned(value) => self.each(&value, offered, |time| Cow::Owned(time.to_vec())),
+        }
+    }
+
+    fn each<'p, 'v>(
+        &self,
+        value: &'p [u8],
+        offered: &mut Offered<'v>,
+        keep: impl Fn(&'p [u8]) -> Cow<'v, [u8]>,
+    ) -> Result<(), Refusal> {
+        let mut take = |piece: &'p [u8]| {
+            let text = match &self.format {
+                Format::Plain { before, after } => {
+                    piece.strip_prefix(before.as_bytes()).and_then(|rest| rest.strip_suffix(after.as_bytes()))
                 }
-            }
-            None => take(value.as_ref(), format, encoding, &mut offered)?,
+                Format::Keyed { time, signature } => {
+                    let Some(at) = memchr::memchr(b'=', piece) else { return Ok(()) };
+                    let (key, value) = (&piece[..at], &piece[at + 1..]);
+                    if key == time.as_bytes() && offered.time.replace(keep(value)).is_some() {
+                        return Err(Refusal::malformed("the signature header has two timestamps"));
+                    }
+                    (key == signature.as_bytes()).then_some(value)
+                }
+            };
+            let text = text.filter(|text| !text.is_empty() && offered.candidates.len() < MAX_CANDIDATES);
+            offered.candidates.extend(text.and_then(|text| self.encoding.decode_short(text)));
+            Ok(())
+        };
+        match self.split {
+            Some(split) => split.pieces(value, take),
+            None => take(value),
         }
     }
-    if format.carries_time() && offered.time.is_none() {
-        return Err(Refusal::malformed("the signature header has no timestamp in it"));
-    }
-    Ok(offered)
-}
 
-fn take<'v>(
-    piece: &'v [u8],
-    format: &Format,
-    encoding: Encoding,
-    offered: &mut Offered<'v>,
-) -> Result<(), Refusal> {
-    let text = match format {
-        Format::Plain { before, after } => {
-            piece.strip_prefix(before.as_bytes()).and_then(|rest| rest.strip_suffix(after.as_bytes()))
+    /// All values have been read: a time that belongs among them is there.
+    pub(super) fn check(&self, offered: &Offered<'_>) -> Result<(), Refusal> {
+        if self.format.carries_time() && offered.time.is_none() {
+            return Err(Refusal::malformed("the signature header has no timestamp in it"));
         }
-        Format::Keyed { time, signature } => {
-            let Some(at) = piece.iter().position(|b| *b == b'=') else { return Ok(()) };
-            let (key, value) = (&piece[..at], &piece[at + 1..]);
-            if key == time.as_bytes() && offered.time.replace(value).is_some() {
-                return Err(Refusal::malformed("the signature header has two timestamps"));
-            }
-            (key == signature.as_bytes()).then_some(value)
-        }
-    };
-    if offered.candidates.len() < MAX_CANDIDATES
-        && let Some(bytes) = text.filter(|text| !text.is_empty()).and_then(|text| encoding.decode_short(text))
-    {
-        offered.candidates.push(bytes);
+        Ok(())
     }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn shape(format: &str, split: Option<&str>, encoding: Encoding) -> Shape {
+        let split = split.and_then(Split::parse);
+        Shape { split, format: Format::parse(format, split).unwrap(), encoding }
+    }
+
     /// The candidates and the time.
     type Read = (Vec<Vec<u8>>, Option<Vec<u8>>);
 
-    fn stripe(value: &str) -> Result<Read, Refusal> {
-        let split = Split::parse(",");
-        let format = Format::parse("t={timestamp},v1={sig}", split).unwrap();
-        let values = [value];
-        let offered = read(&values, split, &format, Encoding::Hex)?;
+    fn read(shape: &Shape, values: &[&str]) -> Result<Read, Refusal> {
+        let mut offered = Offered::default();
+        for value in values {
+            shape.read(value.as_bytes().into(), &mut offered)?;
+        }
+        shape.check(&offered)?;
         let candidates = offered.candidates.iter().map(|candidate| candidate.to_vec()).collect();
-        Ok((candidates, offered.time.map(<[u8]>::to_vec)))
+        Ok((candidates, offered.time.map(Cow::into_owned)))
+    }
+
+    fn stripe(value: &str) -> Result<Read, Refusal> {
+        read(&shape("t={timestamp},v1={sig}", Some(","), Encoding::Hex), &[value])
     }
 
     #[test]
@@ -184,20 +218,15 @@ mod tests {
 
     #[test]
     fn entries_of_other_versions_are_skipped() {
-        let split = Split::parse(" ");
-        let format = Format::parse("v1,{sig}", split).unwrap();
-        let values = ["v1a,AAAA \t v1,AAAA", "v1,"];
-        let got = read(&values, split, &format, Encoding::Base64).unwrap();
-        assert_eq!(got.candidates[..], [Encoding::Hex.decode_short(b"000000").unwrap()]);
+        let shape = shape("v1,{sig}", Some(" "), Encoding::Base64);
+        let (candidates, _) = read(&shape, &["v1a,AAAA \t v1,AAAA", "v1,"]).unwrap();
+        assert_eq!(candidates, [[0, 0, 0]]);
     }
 
     #[test]
     fn at_most_twenty_candidates_are_looked_at() {
-        let value = ["0a"; 30].join(",");
-        let split = Split::parse(",");
-        let format = Format::parse("{sig}", split).unwrap();
-        let values = [value];
-        assert_eq!(read(&values, split, &format, Encoding::Hex).unwrap().candidates.len(), 20);
+        let shape = shape("{sig}", Some(","), Encoding::Hex);
+        assert_eq!(read(&shape, &[&["0a"; 30].join(",")]).unwrap().0.len(), 20);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use super::address::{self, Address};
 use super::algorithm::{Algorithm, Kind};
-use super::encoding::Encoding;
+use super::encoding::{Decoded, Encoding};
 use super::request::View;
 use super::scheme::{Check, Context, Cover, TimeFrom};
-use super::signature::{self, Format, Offered, Split};
+use super::signature::{Format, Offered, Shape, Split};
 use super::source::{self, Source};
 use super::template::{Fill, Piece, Template};
 use super::timestamp::{SignedTime, Unit};
@@ -21,9 +21,7 @@ struct Signed {
     algorithm: Algorithm,
     signature: Vec<Source>,
     signature_any: bool,
-    split: Option<Split>,
-    format: Format,
-    encoding: Encoding,
+    shape: Shape,
     templates: Vec<Template>,
     time: TimeFrom,
     unit: Unit,
@@ -58,9 +56,7 @@ pub(super) fn compile(context: &Context<'_>, kind: Kind) -> Option<Box<dyn Check
         algorithm,
         signature,
         signature_any,
-        split,
-        format: format?,
-        encoding: encoding.unwrap_or(Encoding::Hex),
+        shape: Shape { split, format: format?, encoding: encoding.unwrap_or(Encoding::Hex) },
         templates,
         time: context.time.from.clone(),
         unit: context.time.unit,
@@ -159,34 +155,63 @@ fn covers(template: &Template, sources: &[Source]) -> bool {
 
 /// What a request offers, found before anything is hashed.
 struct Parts<'v> {
-    offered: Offered<'v>,
+    candidates: SmallVec<[Decoded; 1]>,
     time_text: Option<Cow<'v, [u8]>>,
     time: Option<SignedTime>,
     id: Option<Cow<'v, [u8]>>,
 }
 
-/// The values of the signature sources: nearly always one.
-type Values<'v> = SmallVec<[Cow<'v, [u8]>; 2]>;
-
 impl Signed {
-    fn signatures<'v>(&self, view: &'v View<'_>) -> Result<Values<'v>, Refusal> {
-        if self.signature_any {
-            return Ok(self.signature.iter().flat_map(|source| source.all(view)).collect());
-        }
+    /// Hands on the values of the signature sources, of which there is nearly always one. True if there
+    /// is any.
+    fn signatures<'v>(
+        &self,
+        view: &'v View<'_>,
+        mut each: impl FnMut(Cow<'v, [u8]>),
+    ) -> Result<bool, Refusal> {
+        let mut found = false;
         for source in &self.signature {
-            let is_list = self.split.is_some() || matches!(source, Source::HeaderFamily(_));
-            let values: Values<'_> =
-                if is_list { source.all(view) } else { source.get(view)?.into_iter().collect() };
-            if !values.is_empty() {
-                return Ok(values);
+            let is_list = self.signature_any || self.shape.split.is_some();
+            match source {
+                Source::Header(name) if is_list => {
+                    for value in view.header_lines(name) {
+                        found = true;
+                        each(Cow::Borrowed(value));
+                    }
+                }
+                Source::HeaderFamily(_) => {
+                    for value in source.all(view) {
+                        found = true;
+                        each(value);
+                    }
+                }
+                // What is no list of its own counts for nothing where it cannot be read, beside others.
+                other => {
+                    let value =
+                        if is_list { other.get(view).unwrap_or_default() } else { other.get(view)? };
+                    if let Some(value) = value {
+                        found = true;
+                        each(value);
+                    }
+                }
+            }
+            if found && !self.signature_any {
+                break;
             }
         }
-        Ok(Values::new())
+        Ok(found)
     }
 
     /// Presence of everything, then shape.
-    fn parts<'v>(&self, view: &'v View<'_>, signatures: &'v [Cow<'v, [u8]>]) -> Result<Parts<'v>, Refusal> {
-        if signatures.is_empty() {
+    fn parts<'v>(&self, view: &'v View<'_>) -> Result<Parts<'v>, Refusal> {
+        let mut offered = Offered::default();
+        let mut misshapen = None;
+        let found = self.signatures(view, |value| {
+            if misshapen.is_none() {
+                misshapen = self.shape.read(value, &mut offered).err();
+            }
+        })?;
+        if !found {
             return Err(Refusal::missing(self.wanted()));
         }
         let beside = match &self.time {
@@ -197,13 +222,17 @@ impl Signed {
             [] => None,
             sources => Some(beside_id(sources, view)?),
         };
-        let offered = signature::read(signatures, self.split, &self.format, self.encoding)?;
-        let time_text = beside.or_else(|| offered.time.map(Cow::Borrowed));
+        if let Some(refusal) = misshapen {
+            return Err(refusal);
+        }
+        self.shape.check(&offered)?;
+        let Offered { candidates, time } = offered;
+        let time_text = beside.or(time);
         let time = match &time_text {
             Some(text) => Some(self.unit.read(text).ok_or_else(|| unreadable(&self.time))?),
             None => None,
         };
-        Ok(Parts { offered, time_text, time, id })
+        Ok(Parts { candidates, time_text, time, id })
     }
 
     fn feed(
@@ -263,7 +292,7 @@ fn unreadable(from: &TimeFrom) -> Refusal {
 
 impl Check for Signed {
     fn present(&self, view: &View<'_>) -> Result<bool, Refusal> {
-        Ok(!self.signatures(view)?.is_empty())
+        self.signatures(view, |_| ())
     }
 
     fn wanted(&self) -> String {
@@ -271,13 +300,12 @@ impl Check for Signed {
     }
 
     fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<SignedTime>, Refusal> {
-        let signatures = self.signatures(view)?;
-        let parts = self.parts(view, &signatures)?;
+        let parts = self.parts(view)?;
         if !self.algorithm.has_key() {
             return Err(Refusal::new(Reason::ConfigError, "no secret is known yet"));
         }
         self.check_required(view)?;
-        if parts.offered.candidates.is_empty() {
+        if parts.candidates.is_empty() {
             return Err(Refusal::bad_signature(format!(
                 "{} has no signature of this form in it",
                 self.wanted()
@@ -287,7 +315,7 @@ impl Check for Signed {
             let feed =
                 |secret: &[u8], sink: &mut dyn FnMut(&[u8])| self.feed(template, &parts, view, secret, sink);
             let length = if template.covers_body() { view.request.body.len() } else { 0 };
-            if self.algorithm.matches(&parts.offered.candidates, length, feed)? {
+            if self.algorithm.matches(&parts.candidates, length, feed)? {
                 return Ok(parts.time);
             }
         }
@@ -295,8 +323,7 @@ impl Check for Signed {
     }
 
     fn content(&self, view: &View<'_>) -> Option<[u8; 32]> {
-        let signatures = self.signatures(view).ok()?;
-        let parts = self.parts(view, &signatures).ok()?;
+        let parts = self.parts(view).ok()?;
         let mut hash = Sha256::new();
         self.feed(self.templates.first()?, &parts, view, b"", &mut |bytes| hash.update(bytes)).ok()?;
         Some(hash.finalize().into())

@@ -27,6 +27,7 @@ pub(super) struct Template {
     pieces: Vec<Piece>,
     /// Is the address or its path in it? Asked for each request.
     needs_address: bool,
+    covers_body: bool,
 }
 
 /// The values of one request.
@@ -58,7 +59,8 @@ impl Template {
         }
         let in_address = |piece: &Piece| matches!(piece, Piece::Url | Piece::UrlDecoded | Piece::Path);
         let needs_address = pieces.iter().any(in_address);
-        Ok(Self { pieces, needs_address })
+        let covers_body = pieces.iter().any(|piece| matches!(piece, Piece::Body | Piece::BodyEscaped));
+        Ok(Self { pieces, needs_address, covers_body })
     }
 
     pub(super) fn names(&self, wanted: &Piece) -> bool {
@@ -66,7 +68,7 @@ impl Template {
     }
 
     pub(super) fn covers_body(&self) -> bool {
-        self.names(&Piece::Body) || self.names(&Piece::BodyEscaped)
+        self.covers_body
     }
 
     pub(super) fn needs_address(&self) -> bool {

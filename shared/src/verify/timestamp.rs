@@ -66,10 +66,11 @@ fn digits(text: &[u8]) -> Option<i64> {
     if number.is_empty() || text.len() > MAX_DIGITS {
         return None;
     }
-    number.iter().try_fold(0i64, |value, character| {
-        let digit = character.wrapping_sub(b'0');
-        (digit < 10).then(|| value.saturating_mul(10).saturating_add(sign * i64::from(digit)))
-    })
+    let odd = number.iter().fold(false, |odd, character| odd | !character.is_ascii_digit());
+    let value = number.iter().fold(0i64, |value, character| {
+        value.saturating_mul(10).saturating_add(sign * i64::from(character & 0xf))
+    });
+    (!odd).then_some(value)
 }
 
 /// The last second of the year 9999.
@@ -96,8 +97,10 @@ impl SignedTime {
         Self { seconds: millis.div_euclid(1000), nanos }
     }
 
-    fn in_nanos(self) -> i128 {
-        i128::from(self.seconds) * 1_000_000_000 + i128::from(self.nanos)
+    /// How long before `now` it was; the longest there is, where it is longer.
+    fn age(self, now: Self) -> Duration {
+        let seconds = Duration::seconds(now.seconds.saturating_sub(self.seconds));
+        seconds.saturating_add(Duration::nanoseconds(i64::from(now.nanos) - i64::from(self.nanos)))
     }
 
     /// The time, if it lies in the years 1970 to 9999, which can be stored.
@@ -118,18 +121,18 @@ pub(super) struct Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutOfTime {
     /// By this many seconds.
-    Stale(i128),
-    Future(i128),
+    Stale(i64),
+    Future(i64),
 }
 
 impl Limits {
     pub(super) fn check(&self, signed_at: SignedTime, now: OffsetDateTime) -> Result<(), OutOfTime> {
-        let age = SignedTime::from(now).in_nanos() - signed_at.in_nanos();
-        if self.max_age.is_some_and(|limit| age > limit.whole_nanoseconds()) {
-            return Err(OutOfTime::Stale(age / 1_000_000_000));
+        let age = signed_at.age(now.into());
+        if self.max_age.is_some_and(|limit| age > limit) {
+            return Err(OutOfTime::Stale(age.whole_seconds()));
         }
-        if self.max_future.is_some_and(|limit| -age > limit.whole_nanoseconds()) {
-            return Err(OutOfTime::Future(-age / 1_000_000_000));
+        if self.max_future.is_some_and(|limit| age < -limit) {
+            return Err(OutOfTime::Future(age.whole_seconds().saturating_neg()));
         }
         Ok(())
     }
@@ -162,8 +165,12 @@ mod tests {
         for text in ["0", "-0", "253402300799"] {
             assert!(Unit::Seconds.read(text.as_bytes()).unwrap().storable().is_some(), "{text}");
         }
-        for (text, seconds) in [("9223372036854775807", i64::MAX), ("-9223372036854775808", i64::MIN),
-            ("9223372036854775808", i64::MAX), ("-9999999999999999999", i64::MIN)] {
+        for (text, seconds) in [
+            ("9223372036854775807", i64::MAX),
+            ("-9223372036854775808", i64::MIN),
+            ("9223372036854775808", i64::MAX),
+            ("-9999999999999999999", i64::MIN),
+        ] {
             assert_eq!(digits(text.as_bytes()), Some(seconds), "{text}");
         }
     }
