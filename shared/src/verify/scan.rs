@@ -140,7 +140,8 @@ fn quote_or_escape(text: &[u8]) -> Option<usize> {
     let words = text.as_chunks::<8>().0;
     for (number, word) in words.iter().take(SHORT / 8).enumerate() {
         let word = u64::from_le_bytes(*word);
-        let found = zero_bytes(word ^ EVERY * u64::from(b'"')) | zero_bytes(word ^ EVERY * u64::from(b'\\'));
+        let holds = |byte: u8| zero_bytes(word ^ (EVERY * u64::from(byte)));
+        let found = holds(b'"') | holds(b'\\');
         if found != 0 {
             return Some(number * 8 + found.trailing_zeros() as usize / 8);
         }
