@@ -84,7 +84,8 @@ pub async fn run(rounds: usize, seconds: Duration) {
     check(&database, ours.len()).await;
 }
 
-async fn offered(address: std::net::SocketAddr, seconds: Duration) -> f64 {
+/// Offers as much as is taken; events accepted a second.
+pub async fn offered(address: std::net::SocketAddr, seconds: Duration) -> f64 {
     let stop = Arc::new(AtomicBool::new(false));
     let started = Instant::now();
     let running = tokio::spawn(load::closed_loop(address, SOURCES, CONNECTIONS, stop.clone()));

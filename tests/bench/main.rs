@@ -7,6 +7,7 @@ mod cpu;
 mod ingest;
 mod load;
 mod report;
+mod search_index;
 mod tail_latency;
 mod verify;
 
@@ -21,10 +22,13 @@ fn main() {
     let runtime = runtime.expect("a runtime");
     match scenario {
         "ingest" => runtime.block_on(ingest::run(rounds, seconds)),
+        "search-index" => {
+            std::process::exit(i32::from(!runtime.block_on(search_index::run(rounds, seconds))))
+        }
         "tail-latency" => runtime.block_on(tail_latency::run(rounds, seconds)),
         "verify" => std::process::exit(i32::from(!verify::run(rounds))),
         _ => {
-            eprintln!("usage: bench <ingest|tail-latency|verify> [--rounds N] [--seconds N]");
+            eprintln!("usage: bench <ingest|search-index|tail-latency|verify> [--rounds N] [--seconds N]");
             std::process::exit(2);
         }
     }

@@ -98,6 +98,22 @@ pub struct Patch {
     pub retry: Option<Option<Value>>,
 }
 
+impl Patch {
+    /// What is changed, for the audit. Of a URL only scheme, host and path: the rest may be a credential of the receiver.
+    pub fn told(&self) -> Value {
+        let Ok(Value::Object(mut fields)) = serde_json::to_value(self) else { return Value::Null };
+        fields.retain(|name, value| !value.is_null() || matches!(name.as_str(), "rate" | "retry"));
+        if let Some(mut url) = self.url.as_deref().and_then(|url| url::Url::parse(url).ok()) {
+            url.set_query(None);
+            url.set_fragment(None);
+            // Only addresses without a host have none of these to take away.
+            let _ = (url.set_username(""), url.set_password(None));
+            fields.insert("url".to_owned(), Value::from(url.to_string()));
+        }
+        Value::Object(fields)
+    }
+}
+
 /// Tells null from absent.
 fn given<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(d: D) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(d).map(Some)

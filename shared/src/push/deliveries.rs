@@ -7,8 +7,10 @@ use super::work::Work;
 use crate::db::{Session, notify_once};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::collections::BTreeMap;
 use time::{Date, OffsetDateTime, UtcOffset};
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 pub use super::detail::{Attempt, Detail, show};
 
@@ -72,30 +74,6 @@ pub struct Plan {
     pub newest: Option<OffsetDateTime>,
 }
 
-/// A page of deliveries, newest first; `below` is the last id of the page before.
-pub async fn list(
-    session: &Session,
-    filter: &Filter,
-    below: Option<&str>,
-    limit: i64,
-) -> Result<Vec<Delivery>, OperatorError> {
-    let rows = session
-        .rows(
-            LIST_DELIVERIES,
-            &[
-                &filter.subscription,
-                &filter.source,
-                &filter.state,
-                &filter.from,
-                &filter.to,
-                &below,
-                &limit.clamp(1, 1000),
-            ],
-        )
-        .await?;
-    Ok(rows.iter().map(read).collect())
-}
-
 /// A failed delivery begins a new cycle, due now; attempts and history stay.
 pub async fn replay(session: &Session, actor: &str, id: &str) -> Result<(), OperatorError> {
     let work = Work::begin(session).await?;
@@ -125,8 +103,9 @@ pub async fn replay(session: &Session, actor: &str, id: &str) -> Result<(), Oper
 /// What [`replay_where`] would do. Deliveries whose event is gone are counted here and passed over there.
 pub async fn plan_replay(session: &Session, filter: &Filter) -> Result<Plan, OperatorError> {
     let mut plan = Plan::default();
-    for day in plan_days(session, filter).await? {
-        plan.add(day.count, day.oldest, day.newest);
+    for row in session.rows(PLAN_REPLAY, &filter.params()).await? {
+        plan.add(row.get("count"), row.get("oldest"));
+        plan.add(0, row.get("newest"));
     }
     Ok(plan)
 }
@@ -140,15 +119,13 @@ pub async fn replay_where(
     mut progress: impl FnMut(i64) + Send,
 ) -> Result<Plan, OperatorError> {
     let mut done = Plan::default();
-    for day in plan_days(session, filter).await? {
-        loop {
-            let moved = replay_batch(session, filter, &day).await?;
-            done.add(moved, day.oldest, day.newest);
+    for row in session.rows(PLAN_REPLAY, &filter.params()).await? {
+        let one = Filter { subscription: row.get("subscription_id"), ..filter.clone() };
+        let mut behind = Some(String::new());
+        while let Some(id) = behind {
+            behind = replay_batch(session, &one, &id, &mut done).await?;
             progress(done.count);
             notify_once(session, "!push").await;
-            if moved < BATCH {
-                break;
-            }
         }
     }
     let work = Work::begin(session).await?;
@@ -161,61 +138,40 @@ pub async fn replay_where(
     Ok(done)
 }
 
-struct PlanDay {
-    subscription: String,
-    day: Date,
-    count: i64,
-    oldest: OffsetDateTime,
-    newest: OffsetDateTime,
-}
-
-async fn plan_days(session: &Session, filter: &Filter) -> Result<Vec<PlanDay>, OperatorError> {
-    let rows = session
-        .rows(
-            PLAN_REPLAY,
-            &[&filter.subscription, &filter.source, &filter.from, &filter.to, &filter.status, &filter.ids],
-        )
-        .await?;
-    let days = rows.iter().map(|row| PlanDay {
-        subscription: row.get("subscription_id"),
-        day: row.get("day"),
-        count: row.get("count"),
-        oldest: row.get("oldest"),
-        newest: row.get("newest"),
-    });
-    Ok(days.collect())
-}
-
-async fn replay_batch(session: &Session, filter: &Filter, day: &PlanDay) -> Result<i64, OperatorError> {
+/// Replays the next batch of the filter's subscription behind an id; the id behind which there may be more.
+async fn replay_batch(
+    session: &Session,
+    filter: &Filter,
+    behind: &str,
+    done: &mut Plan,
+) -> Result<Option<String>, OperatorError> {
     let work = Work::begin(session).await?;
-    match lock_live(&work, &day.subscription).await {
+    match lock_live(&work, filter.subscription.as_deref().unwrap_or_default()).await {
         Ok(()) => {}
         // Deleted since the plan was made: nothing of it is left to replay.
         Err(OperatorError::NoSubscription(_)) => {
             work.commit().await?;
-            return Ok(0);
+            return Ok(None);
         }
         Err(error) => return work.refuse(error).await,
     }
-    let (lower, upper) = bounds(day.day);
-    let rows = session
-        .rows(
-            REPLAY_WHERE,
-            &[
-                &day.subscription,
-                &filter.source,
-                &filter.from,
-                &filter.to,
-                &filter.status,
-                &filter.ids,
-                &lower,
-                &upper,
-                &BATCH,
-            ],
-        )
-        .await?;
+    let [subscription, source, from, to, status, ids] = filter.params();
+    let params = [subscription, source, from, to, status, ids, &behind, &BATCH];
+    let picked = session.rows(PICK_FAILED, &params).await?;
+    let mut days: BTreeMap<Date, Vec<String>> = BTreeMap::new();
+    for row in picked.iter().filter(|row| row.get("wanted")) {
+        let received_at: OffsetDateTime = row.get("received_at");
+        days.entry(received_at.to_offset(UtcOffset::UTC).date()).or_default().push(row.get("id"));
+    }
+    for (day, ids) in days {
+        let (lower, upper) = bounds(day);
+        for row in session.rows(REPLAY_PICKED, &[&ids, &lower, &upper]).await? {
+            done.add(1, row.get("received_at"));
+        }
+    }
     work.commit().await?;
-    Ok(rows.len() as i64)
+    let full = picked.len() as i64 == BATCH;
+    Ok(picked.last().filter(|_| full).map(|row| row.get("id")))
 }
 
 /// A pending delivery is not to be sent.
@@ -285,13 +241,18 @@ async fn lock_live(work: &Work<'_>, subscription: &str) -> Result<(), OperatorEr
     Ok(())
 }
 
+impl Filter {
+    /// As plan_replay takes them; `state` is always `failed` there.
+    fn params(&self) -> [&(dyn ToSql + Sync); 6] {
+        [&self.subscription, &self.source, &self.from, &self.to, &self.status, &self.ids]
+    }
+}
+
 impl Plan {
-    fn add(&mut self, count: i64, oldest: OffsetDateTime, newest: OffsetDateTime) {
-        if count > 0 {
-            self.count += count;
-            self.oldest = Some(self.oldest.map_or(oldest, |known| known.min(oldest)));
-            self.newest = Some(self.newest.map_or(newest, |known| known.max(newest)));
-        }
+    fn add(&mut self, count: i64, at: OffsetDateTime) {
+        self.count += count;
+        self.oldest = Some(self.oldest.map_or(at, |known| known.min(at)));
+        self.newest = Some(self.newest.map_or(at, |known| known.max(at)));
     }
 }
 

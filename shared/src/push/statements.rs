@@ -15,7 +15,8 @@ pub(super) const LIST_SUBSCRIPTIONS: Sql = sql!("store/list_subscriptions.sql");
 pub(super) const FIND_DELIVERY: Sql = sql!("store/find_delivery.sql");
 pub(super) const REPLAY_DELIVERY: Sql = sql!("store/replay_delivery.sql");
 pub(super) const PLAN_REPLAY: Sql = sql!("store/plan_replay.sql");
-pub(super) const REPLAY_WHERE: Sql = sql!("store/replay_where.sql");
+pub(super) const PICK_FAILED: Sql = sql!("store/pick_failed.sql");
+pub(super) const REPLAY_PICKED: Sql = sql!("store/replay_picked.sql");
 pub(super) const CANCEL_DELIVERY: Sql = sql!("store/cancel_delivery.sql");
 pub(super) const CANCEL_WHERE: Sql = sql!("store/cancel_where.sql");
 pub(super) const REPLAY_EVENT: Sql = sql!("store/replay_event.sql");
@@ -23,7 +24,6 @@ pub(super) const FIND_EVENT: Sql = sql!("store/find_event.sql");
 pub(super) const DAY_OF_SEQUENCE: Sql = sql!("store/day_of_sequence.sql");
 pub(super) const LOCK_REPLAY_HEAD: Sql = sql!("store/lock_replay_head.sql");
 pub(super) const INSERT_REPLAY_REQUEST: Sql = sql!("store/insert_replay_request.sql");
-pub(super) const LIST_DELIVERIES: Sql = sql!("store/list_deliveries.sql");
 pub(super) const SHOW_DELIVERY: Sql = sql!("store/show_delivery.sql");
 pub(super) const LIST_ATTEMPTS: Sql = sql!("store/list_attempts.sql");
 pub(super) const WRITE_AUDIT: Sql = sql!("store/write_audit.sql");
@@ -44,7 +44,8 @@ pub const STATEMENTS: &[Sql] = &[
     FIND_DELIVERY,
     REPLAY_DELIVERY,
     PLAN_REPLAY,
-    REPLAY_WHERE,
+    PICK_FAILED,
+    REPLAY_PICKED,
     CANCEL_DELIVERY,
     CANCEL_WHERE,
     REPLAY_EVENT,
@@ -52,7 +53,6 @@ pub const STATEMENTS: &[Sql] = &[
     DAY_OF_SEQUENCE,
     LOCK_REPLAY_HEAD,
     INSERT_REPLAY_REQUEST,
-    LIST_DELIVERIES,
     SHOW_DELIVERY,
     LIST_ATTEMPTS,
     WRITE_AUDIT,

@@ -216,10 +216,7 @@ pub async fn update(
         Ok(None) => return work.refuse(OperatorError::NoSubscription(id.to_owned())).await,
         Ok(Some(_)) => {}
     }
-    // A URL's query may hold a credential of the receiver, which the audit is not for.
-    let plain = |url: &String| url.split(['?', '#']).next().unwrap_or_default().to_owned();
-    let told = Patch { url: patch.url.as_ref().map(plain), ..patch.clone() };
-    work.audit(&desk.actor, "push.update", id, 1, serde_json::to_value(&told).ok()).await?;
+    work.audit(&desk.actor, "push.update", id, 1, Some(patch.told())).await?;
     work.commit().await?;
     notify_once(session, "!push").await;
     show(session, id).await

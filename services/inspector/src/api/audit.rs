@@ -92,6 +92,7 @@ impl From<AuditRow> for AuditEvent {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AuditList {
     events: Vec<AuditEvent>,
+    /// May lead to an empty page: a request looks at a bounded stretch of the audit.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
@@ -119,10 +120,10 @@ pub fn ask(call: &Call, limit: i64) -> Result<Ask, Error> {
 
 pub async fn list(call: Call) -> Result<Answer, Error> {
     let limit = paging::limit(&call)?;
-    let ask = Ask { before: paging::cursor(&call)?, ..ask(&call, limit + 1)? };
-    let mut rows = store::audit::list(&*call.session().await?, &ask).await?;
-    let next = paging::next(&call, &mut rows, limit, |row| row.id);
-    Ok(Answer::json(200, &AuditList { events: rows.into_iter().map(AuditEvent::from).collect(), next }))
+    let ask = Ask { before: paging::cursor(&call)?, ..ask(&call, limit)? };
+    let page = store::audit::page(&*call.session().await?, &ask).await?;
+    let next = page.next.map(|id| paging::link(&call, &id));
+    Ok(Answer::json(200, &AuditList { events: page.rows.into_iter().map(AuditEvent::from).collect(), next }))
 }
 
 /// Streams all that the filter names, newest first, a batch at a time.
@@ -152,11 +153,10 @@ async fn batch(state: &State, ask: Ask) -> Result<(Vec<AuditRow>, Option<Ask>), 
     let (owned, asked) = (state.clone(), ask.clone());
     let read = state.runtime.spawn(async move {
         let db = owned.session().await?;
-        store::audit::list(&db, &asked).await
+        store::audit::page(&db, &asked).await
     });
-    let rows = read.await.map_err(|_| Error::Internal)??;
-    let last = rows.last().map(|row| row.id).filter(|_| rows.len() as i64 == ask.limit);
-    Ok((rows, last.map(|id| Ask { before: Some(id), ..ask })))
+    let page = read.await.map_err(|_| Error::Internal)??;
+    Ok((page.rows, page.next.map(|id| Ask { before: Some(id), ..ask })))
 }
 
 impl Export {
@@ -208,7 +208,7 @@ fn csv_line(event: &AuditEvent) -> String {
 
 /// Quoted where RFC 4180 asks for it. A field that a spreadsheet would take for a formula gets an apostrophe.
 fn csv_field(text: &str) -> String {
-    let guarded = match text.starts_with(['=', '+', '-', '@', '\t']) {
+    let guarded = match text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) {
         true => format!("'{text}"),
         false => text.to_owned(),
     };

@@ -87,7 +87,7 @@ pub struct DeliveryList {
     next: Option<String>,
 }
 
-const STATES: [&str; 5] = ["pending", "processing", "delivered", "failed", "cancelled"];
+pub const STATES: [&str; 5] = ["pending", "processing", "delivered", "failed", "cancelled"];
 
 /// The key of a page: the sequence within a subscription, else the id.
 pub type Key = (Option<i64>, Option<String>);
@@ -336,7 +336,9 @@ pub async fn run_replay(call: &Call, filter: &Filter, dry_run: bool) -> Result<B
 #[serde(default)]
 pub struct BulkCancel {
     subscription: String,
+    /// When their events arrived, from here …
     from: Option<String>,
+    /// … to before here.
     to: Option<String>,
     /// Only says what would be done.
     dry_run: bool,

@@ -30,6 +30,9 @@ pub const QUERY: &[Parameter] = &[
     ("cursor", "Where the page begins; taken from a `next` link"),
 ];
 
+/// How the deliveries of an event may stand, as a filter.
+pub const PUSH: [&str; 4] = ["delivered", "failed", "pending", "none"];
+
 /// A body longer than this is fetched by its own route.
 const LONGEST_INLINE: i64 = 1 << 20;
 
@@ -107,7 +110,7 @@ pub fn ask(query: &Pairs, limit: usize) -> Result<Ask, Error> {
         }
     }
     let push = query.get("push").map(str::to_owned);
-    if push.as_deref().is_some_and(|state| !matches!(state, "delivered" | "failed" | "pending" | "none")) {
+    if push.as_deref().is_some_and(|state| !PUSH.contains(&state)) {
         return Err(Error::invalid("push: must be delivered, failed, pending or none"));
     }
     Ok(Ask {

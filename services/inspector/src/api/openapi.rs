@@ -106,14 +106,34 @@ fn parameters(route: &Route) -> Vec<Value> {
         json!({"name": name, "in": "path", "required": true, "schema": schema})
     });
     let in_query = route.query.iter().map(|(name, about)| {
-        let schema = match *name {
-            "limit" => json!({"type": "integer", "minimum": 1, "maximum": 500}),
-            "from" | "to" | "since" | "until" => json!({"type": "string", "format": "date-time"}),
-            _ => json!({"type": "string"}),
-        };
+        let schema = query_schema(name);
         json!({"name": name, "in": "query", "required": false, "description": about, "schema": schema})
     });
     in_path.chain(in_query).collect()
+}
+
+/// What a parameter of a query may be. The same name means the same on every route, and an empty value is as good as none:
+/// a form sends every field.
+fn query_schema(name: &str) -> Value {
+    let words: &[&str] = match name {
+        "limit" => {
+            return json!({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 500}, {"const": ""}]});
+        }
+        "from" | "to" | "since" | "until" => {
+            return json!({"anyOf": [{"type": "string", "format": "date-time"}, {"const": ""}]});
+        }
+        "state" => &super::deliveries::STATES,
+        "push" => &super::events::PUSH,
+        "outcome" => &["done", "refused"],
+        "format" => &["csv", "jsonl"],
+        "span" => &["hour", "day"],
+        "kind" => &["pat", "listener"],
+        "role" => &["admin", "member"],
+        "consumed" => &["true", "false"],
+        _ => return json!({"type": "string"}),
+    };
+    let all: Vec<&str> = words.iter().copied().chain([""]).collect();
+    json!({"type": "string", "enum": all})
 }
 
 fn responses(route: &Route) -> Value {

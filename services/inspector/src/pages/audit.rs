@@ -14,17 +14,19 @@ use maud::{Markup, html};
 const ROWS: i64 = 100;
 
 pub async fn list(call: Call) -> Result<Answer, Error> {
-    let asked = Ask { before: paging::cursor(&call)?, ..ask(&call, ROWS + 1)? };
-    let mut rows = store::audit::list(&*call.session().await?, &asked).await?;
-    let next = paging::next(&call, &mut rows, ROWS, |row| row.id);
-    let events: Vec<AuditEvent> = rows.into_iter().map(AuditEvent::from).collect();
+    let asked = Ask { before: paging::cursor(&call)?, ..ask(&call, ROWS)? };
+    let found = store::audit::page(&*call.session().await?, &asked).await?;
+    let next = found.next.map(|id| paging::link(&call, &id));
+    let events: Vec<AuditEvent> = found.rows.into_iter().map(AuditEvent::from).collect();
     let content = html! {
         (filters(&call))
         div.card.scroll { table.rows {
             thead { tr { th { "When" } th { "Who" } th { "What" } th { "Of" } th { "From" } th { "Details" } } }
             tbody {
                 @for event in &events { (row(event)) }
-                @if events.is_empty() { tr { td.none colspan="6" { "Nothing is like that." } } }
+                @if events.is_empty() { tr { td.none colspan="6" {
+                    @if next.is_some() { "Nothing in the stretch that was looked at; go on to older ones." } @else { "Nothing is like that." }
+                } } }
             }
         } }
         (paging_links(&call, next.as_deref()))

@@ -17,7 +17,7 @@ pub(super) const STATEMENTS: &[Sql] =
     &[OF_SUBSCRIPTION, NEWEST, FAILED, OF_EVENT, LATENCY, ATTEMPTS_OF_EVENT, PLAN_CANCEL];
 
 /// Rows looked at for one page.
-pub const STRETCH: i64 = 5_000;
+pub const STRETCH: i64 = 2_000;
 
 #[derive(Debug, Clone)]
 pub struct DeliveryRow {
@@ -98,8 +98,9 @@ pub struct Page {
 impl Ask<'_> {
     /// Without a filter every row that is looked at is shown.
     fn stretch(&self) -> i64 {
-        let filtered =
-            self.state.is_some() || self.sources.is_some() || self.from.is_some() || self.to.is_some();
+        // A subscription has one source, so there is nothing of others to leave out.
+        let narrowed = self.sources.is_some() && self.subscription.is_none();
+        let filtered = self.state.is_some() || narrowed || self.from.is_some() || self.to.is_some();
         if filtered { STRETCH } else { self.limit }
     }
 }

@@ -64,16 +64,19 @@ pub async fn page(db: &Session, source: &str, after: i64, day: Day, limit: i64) 
     rows.iter().map(read).collect()
 }
 
-/// Adds one event. Twice is once.
-pub async fn add(
-    db: &Session,
-    source: &str,
-    sequence: i64,
-    received_at: OffsetDateTime,
-    terms: &[i64],
-) -> Result<()> {
-    db.run(ADD, &[&source, &sequence, &received_at, &terms]).await?;
+/// Adds events with the terms of each. Twice is once.
+pub async fn add(db: &Session, source: &str, rows: &[Raw], terms: &[Vec<i64>]) -> Result<()> {
+    let sequences: Vec<i64> = rows.iter().map(|row| row.sequence).collect();
+    let moments: Vec<OffsetDateTime> = rows.iter().map(|row| row.received_at).collect();
+    // An array of arrays of different lengths is nothing PostgreSQL knows.
+    let terms: Vec<String> = terms.iter().map(|terms| array(terms)).collect();
+    db.run(ADD, &[&source, &sequences, &moments, &terms]).await?;
     Ok(())
+}
+
+fn array(terms: &[i64]) -> String {
+    let terms: Vec<String> = terms.iter().map(i64::to_string).collect();
+    format!("{{{}}}", terms.join(","))
 }
 
 /// The source is indexed up to here.

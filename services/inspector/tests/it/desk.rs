@@ -59,7 +59,11 @@ impl Desk {
     }
 
     pub async fn open_with(extra: &str) -> Self {
-        let db = TestDb::create().await;
+        Self::on(TestDb::create().await, extra).await
+    }
+
+    /// An inspector on a database that is there already.
+    pub async fn on(db: TestDb, extra: &str) -> Self {
         let keyring = Keyring::parse(&Keyring::mint("k1")).expect("a key");
         let seams = Seams { keyring: Some(keyring), ..Seams::default() };
         let running = app::build(config(&db, extra), "127.0.0.1:0", "127.0.0.1:0", seams)

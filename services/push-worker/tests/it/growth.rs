@@ -58,7 +58,7 @@ async fn with_400_partitions_each_statement_plans_only_those_of_its_day() {
     }
     let operators = [
         ("replay_delivery", format!("'d', {lower}, {upper}")),
-        ("replay_where", format!("'a', null, null, null, null, null, {lower}, {upper}, 10")),
+        ("replay_picked", format!("'{{d}}', {lower}, {upper}")),
         ("find_event", format!("'a', 1, {lower}, {upper}")),
     ];
     for (name, args) in &operators {

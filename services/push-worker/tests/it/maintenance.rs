@@ -5,7 +5,7 @@ use hooks_push_worker::app;
 use hooks_push_worker::claim::claim;
 use hooks_push_worker::seams::Seams;
 use hooks_shared::Secret;
-use hooks_shared::config::{Config, Service, parse};
+use hooks_shared::config::{Config, Retention, Service, parse};
 use hooks_shared::db::{Session, SessionOptions, Target, connect};
 use hooks_shared::maintenance::{self, Error, Outcome, Report, STATEMENTS, Settings};
 use hooks_shared::push::{deliveries, subscriptions};
@@ -210,6 +210,47 @@ async fn what_has_had_its_time_is_tidied() {
     let report = run(&open(&db).await).await;
     let seen = (report.tokens, report.replay_requests, report.stale_instances, report.handshakes);
     assert_eq!(seen, (1, 1, 2, 5));
+}
+
+#[tokio::test]
+async fn sign_ins_and_the_audit_are_kept_as_long_as_is_said_and_no_longer() {
+    let db = TestDb::create().await;
+    let client = db.client().await;
+    client
+        .batch_execute(
+            "insert into people (id, email, name, role, password_hash)
+             values ('00000000-0000-0000-0000-000000000001', 'a@example.com', 'A', 'admin', 'x');
+             insert into sessions (id, person_id, secret_hash, expires_at)
+             select gen_random_uuid(), '00000000-0000-0000-0000-000000000001', sha256('x'), now() + age
+             from unnest(array['-1 second', '1 hour']::interval[]) age;
+             insert into invites (id, code_hash, role, expires_at)
+             select gen_random_uuid(), sha256(age::text::bytea), 'member', now() - age
+             from unnest(array['31 days', '29 days']::interval[]) age;
+             insert into pairings (id, device_hash, user_code, requested_scopes, expires_at)
+             select gen_random_uuid(), sha256(age::text::bytea), age::text, '{}', now() - age
+             from unnest(array['25 hours', '23 hours']::interval[]) age;
+             insert into idempotency_keys (key_hash, request_hash, created_at)
+             select sha256(age::text::bytea), sha256('x'), now() - age
+             from unnest(array['25 hours', '23 hours']::interval[]) age;
+             insert into samples (series, subject, at, value)
+             select 'sequence', 'a', now() - age, 1 from unnest(array['9 days', '7 days']::interval[]) age;
+             insert into audit (at, actor, action, subject)
+             select now() - age, 'a', 'b', 'c' from unnest(array['91 days', '89 days']::interval[]) age",
+        )
+        .await
+        .expect("rows");
+    let kept = Settings { audit_retention: Retention::For(Duration::from_secs(90 * 86_400)), ..settings() };
+    let Outcome::Done(report) = maintenance::run_once(&open(&db).await, &kept).await.expect("a round") else {
+        panic!("nobody else is there")
+    };
+    assert_eq!((report.sign_ins, report.audit), (3, 1));
+    for table in ["sessions", "invites", "pairings", "idempotency_keys", "samples", "audit"] {
+        let left: i64 = db.query_one(&format!("select count(*) from {table}"), &[]).await.get(0);
+        assert_eq!(left, 1, "{table}");
+    }
+    let forever = Settings { audit_retention: Retention::Forever, ..settings() };
+    maintenance::run_once(&open(&db).await, &forever).await.expect("a round");
+    assert_eq!(db.query_one("select count(*) from audit", &[]).await.get::<_, i64>(0), 1);
 }
 
 #[tokio::test]
