@@ -129,7 +129,6 @@ fn query_schema(name: &str) -> Value {
         "span" => &["hour", "day"],
         "kind" => &["pat", "listener"],
         "role" => &["admin", "member"],
-        "consumed" => &["true", "false"],
         _ => return json!({"type": "string"}),
     };
     let all: Vec<&str> = words.iter().copied().chain([""]).collect();
