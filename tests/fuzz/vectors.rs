@@ -75,7 +75,7 @@ pub fn checked(verifier: &Verifier, parts: &Parts, now: OffsetDateTime) -> Verdi
     assert_eq!(verdict, verifier.verify(&request, now), "two verdicts on one request");
     match &verdict {
         Verdict::Ok(verified) => {
-            let _ = verified.dedupe.key(&parts.body);
+            let _ = verified.dedupe_key(&parts.body);
             let texts = verified.delivery_id.iter().chain(&verified.event_type);
             for text in texts {
                 assert!(!text.chars().any(char::is_control), "a control character in {text:?}");
