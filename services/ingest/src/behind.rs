@@ -6,6 +6,7 @@ use crate::captured::{self, Kept, Vault};
 use crate::error::Answer;
 use crate::fetch::HttpFetch;
 use crate::handshakes::{Handshake, Ledger};
+use crate::head::Captured;
 use crate::rejected::{Recorder, Rejected};
 use crate::sources::{Current, ReadySource, Sourcing};
 use hooks_shared::Config;
@@ -110,7 +111,7 @@ impl Behind {
         &self,
         source: &Arc<ReadySource>,
         refusal: &Refusal,
-        request: impl FnOnce() -> Parts,
+        request: impl FnOnce() -> (Parts, Captured),
         body_bytes: usize,
         now: OffsetDateTime,
     ) {
@@ -120,9 +121,9 @@ impl Behind {
                 let outcome = format!("refused: {}", refusal.detail);
                 self.ledger.note(Handshake { source: source.name.clone(), kind, outcome, confirm: None });
             }
-            let (source, request) = (source.clone(), request());
-            let refusal = refusal.clone();
-            self.recorder.offer(Rejected { source, request, refusal, status, body_bytes, at: now });
+            let (source, refusal) = (source.clone(), refusal.clone());
+            let (request, head) = request();
+            self.recorder.offer(Rejected { source, request, head, refusal, status, body_bytes, at: now });
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Refused requests, kept for a day with what the doctor finds: behind the answer, never in its way, and bounded in
 //! number, size and rate, since anyone can send them.
 
+use crate::head::Captured;
 use crate::sources::{Current, ReadySource};
 use crate::store;
 use hooks_shared::clock::Clock;
@@ -30,7 +31,10 @@ const TIDY: Duration = Duration::from_secs(600);
 #[derive(Debug)]
 pub struct Rejected {
     pub source: Arc<ReadySource>,
+    /// As it was verified.
     pub request: Parts,
+    /// As it was sent.
+    pub head: Captured,
     pub refusal: Refusal,
     pub status: u16,
     /// How long the body was, which may be more than there is of it.
@@ -104,6 +108,8 @@ async fn look_at(pool: &Pool, sources: &Current, clock: &Clock, rejected: Reject
             let (settings, request) = (&rejected.source.settings, &rejected.request);
             doctor::examine(&Case { settings, request, now, others: &others })
         };
+        rejected.request.headers = std::mem::take(&mut rejected.head.headers);
+        rejected.request.target = String::from_utf8_lossy(&rejected.head.target).into_owned();
         mask::credentials(&mut rejected.request, &rejected.source.settings);
         (rejected, diagnosis)
     });

@@ -113,7 +113,7 @@ impl Ingest {
         let declared = content_length(request);
         let (body, hold) = body::read(&mut payload, declared, source.body_limit, &self.budget).await?;
         let judged = self.verify(source, self.incoming(request, body)).await?;
-        self.beside(source, &judged).await?;
+        self.beside(source, &judged, raw.as_deref()).await?;
         match &judged.verdict {
             Verdict::Challenge(answer) => {
                 drop(hold);
@@ -150,13 +150,18 @@ impl Ingest {
     }
 
     /// What a verdict asks for besides its answer.
-    async fn beside(&self, source: &Arc<ReadySource>, judged: &Judged) -> Result<(), Answer> {
+    async fn beside(
+        &self,
+        source: &Arc<ReadySource>,
+        judged: &Judged,
+        raw: Option<&[u8]>,
+    ) -> Result<(), Answer> {
         match &judged.verdict {
             Verdict::Challenge(answer) => self.behind.settle(source, answer).await,
             Verdict::Refused(refusal)
                 if refusal.handshake.is_some() || source.methods.contains(&judged.incoming.method) =>
             {
-                let request = || judged.incoming.parts();
+                let request = || (judged.incoming.parts(), capture(raw, &judged.incoming.parsed()));
                 let length = judged.incoming.body.len();
                 self.behind.refused(source, refusal, request, length, self.clock.now());
                 Ok(())
@@ -187,9 +192,7 @@ impl Ingest {
         tap: Option<TapHandle>,
     ) -> NewEvent {
         let Judged { incoming, body_sha256, .. } = judged;
-        let parsed =
-            Parsed { method: &incoming.method, target: &incoming.target, headers: &incoming.headers };
-        let captured = capture(raw.as_deref(), &parsed);
+        let captured = capture(raw.as_deref(), &incoming.parsed());
         if !captured.exact {
             self.metrics.inexact.inc();
             if let Some(tap) = tap {
@@ -266,6 +269,10 @@ impl Incoming {
             body: self.body[..self.body.len().min(LOOKED_AT)].to_vec(),
             remote_addr: self.remote_addr,
         }
+    }
+
+    fn parsed(&self) -> Parsed<'_> {
+        Parsed { method: &self.method, target: &self.target, headers: &self.headers }
     }
 
     fn request(&self) -> Request<'_> {

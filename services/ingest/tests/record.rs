@@ -87,6 +87,21 @@ async fn a_refused_request_is_kept_with_its_cause() {
 }
 
 #[tokio::test]
+async fn the_head_of_a_refused_request_is_kept_as_it_came() {
+    let stage = Stage::start(KEYS).await;
+    let head = "POST /ingest/key?b=%2F&a HTTP/1.1\r\nX-ZULU: 2 \r\nhOST: h\r\nx-Key: the-key-of-someone\r\n\
+                X-Alpha:\r\nx-zulu: 1\r\nContent-LENGTH: 2\r\nConnection: close\r\n\r\n{}";
+    assert_eq!(exchange(stage.address, head.as_bytes()).await.status, 401);
+    stage.count_becomes("rejected_requests", "key", 1).await;
+    let row = stage.db.query_one("select * from rejected_requests where source = 'key'", &[]).await;
+    assert_eq!(row.get::<_, &[u8]>("target"), b"/ingest/key?b=%2F&a");
+    assert_eq!(
+        String::from_utf8_lossy(row.get("headers")),
+        "X-ZULU:2\nhOST:h\nx-Key:***\nX-Alpha:\nx-zulu:1\nContent-LENGTH:2\nConnection:close\n"
+    );
+}
+
+#[tokio::test]
 async fn credentials_are_masked_and_long_bodies_cut() {
     let stage = Stage::start(KEYS).await;
     let body = vec![b'x'; 100_000];

@@ -75,11 +75,17 @@ impl Schemes {
         let text = String::from_utf8_lossy(target).into_owned();
         let Some((path, query)) = text.split_once('?') else { return text };
         let pairs = query.split('&').map(|pair| match pair.split_once('=') {
-            Some((name, _)) if self.hides_parameter(source, name) => format!("{name}={MASK}"),
+            Some((name, _)) if self.hides_parameter(source, &decoded(name)) => format!("{name}={MASK}"),
             _ => pair.to_owned(),
         });
         format!("{path}?{}", pairs.collect::<Vec<_>>().join("&"))
     }
+}
+
+/// A parameter's name as the receiver reads it: `access%5Ftoken` is one of the telling ones too.
+fn decoded(name: &str) -> String {
+    let spaced = name.replace('+', " ");
+    percent_encoding::percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
 }
 
 fn scheme(source: &Source, config: &Config) -> Scheme {
@@ -119,5 +125,7 @@ mod tests {
         assert_eq!(shown("X-Event"), "value");
         let target = schemes.shown_target("s", b"/ingest/s?token=abc&a=1&KEY=x");
         assert_eq!(target, format!("/ingest/s?token={MASK}&a=1&KEY={MASK}"));
+        let target = schemes.shown_target("s", b"/ingest/s?access%5Ftoken=abc&%6Bey=x&a%20b=%41&%zz=1");
+        assert_eq!(target, format!("/ingest/s?access%5Ftoken={MASK}&%6Bey={MASK}&a%20b=%41&%zz=1"));
     }
 }

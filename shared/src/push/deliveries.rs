@@ -110,8 +110,8 @@ pub async fn plan_replay(session: &Session, filter: &Filter) -> Result<Plan, Ope
     Ok(plan)
 }
 
-/// Replays every failed delivery that the filter matches, in batches; one audit row for all. `progress` is told how
-/// many there have been so far.
+/// Replays every failed delivery that the filter matches, in batches, each with its audit row, so that nothing is done
+/// without one wherever this ends; what matches none has one too. `progress` is told how many there have been so far.
 pub async fn replay_where(
     session: &Session,
     actor: &str,
@@ -123,24 +123,36 @@ pub async fn replay_where(
         let one = Filter { subscription: row.get("subscription_id"), ..filter.clone() };
         let mut behind = Some(String::new());
         while let Some(id) = behind {
-            behind = replay_batch(session, &one, &id, &mut done).await?;
+            behind = replay_batch(session, actor, &one, &id, &mut done).await?;
             progress(done.count);
             notify_once(session, "!push").await;
         }
     }
-    let work = Work::begin(session).await?;
+    if done.count == 0 {
+        let work = Work::begin(session).await?;
+        audit_replayed(&work, actor, filter, 0).await?;
+        work.commit().await?;
+    }
+    Ok(done)
+}
+
+async fn audit_replayed(
+    work: &Work<'_>,
+    actor: &str,
+    filter: &Filter,
+    count: i64,
+) -> Result<(), OperatorError> {
     let details = json!({
         "subscription": filter.subscription, "source": filter.source, "status": filter.status,
         "ids": filter.ids.as_ref().map(Vec::len),
     });
-    work.audit(actor, "delivery.replay_many", "deliveries", done.count, Some(details)).await?;
-    work.commit().await?;
-    Ok(done)
+    work.audit(actor, "delivery.replay_many", "deliveries", count, Some(details)).await
 }
 
 /// Replays the next batch of the filter's subscription behind an id; the id behind which there may be more.
 async fn replay_batch(
     session: &Session,
+    actor: &str,
     filter: &Filter,
     behind: &str,
     done: &mut Plan,
@@ -163,13 +175,18 @@ async fn replay_batch(
         let received_at: OffsetDateTime = row.get("received_at");
         days.entry(received_at.to_offset(UtcOffset::UTC).date()).or_default().push(row.get("id"));
     }
+    let mut batch = Plan::default();
     for (day, ids) in days {
         let (lower, upper) = bounds(day);
         for row in session.rows(REPLAY_PICKED, &[&ids, &lower, &upper]).await? {
-            done.add(1, row.get("received_at"));
+            batch.add(1, row.get("received_at"));
         }
     }
+    if batch.count > 0 {
+        audit_replayed(&work, actor, filter, batch.count).await?;
+    }
     work.commit().await?;
+    done.join(&batch);
     let full = picked.len() as i64 == BATCH;
     Ok(picked.last().filter(|_| full).map(|row| row.get("id")))
 }
@@ -192,7 +209,8 @@ pub async fn cancel(session: &Session, actor: &str, id: &str) -> Result<(), Oper
     work.commit().await
 }
 
-/// Cancels what is pending of one subscription, of events that arrived in the filter's time; how many.
+/// Cancels what is pending of one subscription, of events that arrived in the filter's time, in batches, each with its
+/// audit row; how many.
 pub async fn cancel_where(
     session: &Session,
     actor: &str,
@@ -207,13 +225,15 @@ pub async fn cancel_where(
             return work.refuse(error).await;
         }
         let rows = session.rows(CANCEL_WHERE, &[&subscription, &from, &to, &BATCH]).await?;
-        cancelled += rows.len() as i64;
-        if (rows.len() as i64) < BATCH {
-            work.audit(actor, "delivery.cancel_many", subscription, cancelled, None).await?;
-            work.commit().await?;
-            return Ok(cancelled);
+        let count = rows.len() as i64;
+        if count > 0 || cancelled == 0 {
+            work.audit(actor, "delivery.cancel_many", subscription, count, None).await?;
         }
         work.commit().await?;
+        cancelled += count;
+        if count < BATCH {
+            return Ok(cancelled);
+        }
     }
 }
 
@@ -249,6 +269,13 @@ impl Filter {
 }
 
 impl Plan {
+    fn join(&mut self, other: &Plan) {
+        for at in [other.oldest, other.newest].into_iter().flatten() {
+            self.add(0, at);
+        }
+        self.count += other.count;
+    }
+
     fn add(&mut self, count: i64, at: OffsetDateTime) {
         self.count += count;
         self.oldest = Some(self.oldest.map_or(at, |known| known.min(at)));

@@ -5,7 +5,7 @@ mod capture;
 mod stream;
 mod tap;
 
-pub use capture::{Parsed, capture};
+pub use capture::{Captured, Parsed, capture};
 pub use stream::{Handling, TapHandle, TappedStream};
 pub use tap::HeadTap;
 

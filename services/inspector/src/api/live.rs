@@ -2,6 +2,7 @@
 //! `changed` when the pushes of one of them stand differently, `missed` where the reader was too slow for some of them.
 
 use super::events::{ask, summary};
+use crate::auth;
 use crate::error::Error;
 use crate::http::{Answer, Call};
 use crate::ops::events::Ask;
@@ -27,8 +28,10 @@ pub const QUERY: &[(&str, &str)] = &[
 ];
 
 const KEEPALIVE: Duration = Duration::from_secs(15);
-/// The browser comes back by itself, and is asked again who it is.
+/// The browser comes back by itself.
 const LONGEST: Duration = Duration::from_secs(300);
+/// How often it is seen to whether the caller may still see what they could when they came.
+const ASK_EVERY: Duration = Duration::from_secs(3);
 /// How often, and for how long after it came, the pushes of an event are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 const LOOK_FOR: Duration = Duration::from_secs(60);
@@ -57,6 +60,7 @@ pub fn stream_events(call: Call, show: Show) -> Result<Answer, Error> {
         ends: now + LONGEST,
         keepalive: now,
         look: now + LOOK_EVERY,
+        ask_again: now + ASK_EVERY,
     };
     let chunks = stream::unfold(reader, |mut reader| async move {
         let text = reader.next().await?;
@@ -82,6 +86,7 @@ struct Reader {
     ends: Instant,
     keepalive: Instant,
     look: Instant,
+    ask_again: Instant,
 }
 
 impl Reader {
@@ -94,6 +99,12 @@ impl Reader {
                 () = sleep_until(self.keepalive) => {
                     self.keepalive = Instant::now() + KEEPALIVE;
                     return Some(": live\n\n".to_owned());
+                }
+                () = sleep_until(self.ask_again) => {
+                    self.ask_again = Instant::now() + ASK_EVERY;
+                    if !self.is_still_allowed().await {
+                        return None;
+                    }
                 }
                 () = sleep_until(self.look), if !self.followed.is_empty() => {
                     self.look = Instant::now() + LOOK_EVERY;
@@ -122,6 +133,16 @@ impl Reader {
         let push = PushCounts::default();
         self.followed.push_back(Followed { row: row.clone(), push, until: Instant::now() + LOOK_FOR });
         format!("event: received\ndata: {}\n\n", (self.show)(&self.call, row, push))
+    }
+
+    /// False once the caller is somebody else than they were: who comes back is asked who they are. A database that
+    /// does not answer has no events to tell either.
+    async fn is_still_allowed(&self) -> bool {
+        let who = &self.call.who;
+        match auth::again(&self.call.state, who).await {
+            Ok(now) => now.is_some_and(|now| now.may_read() && now.sight() == who.sight()),
+            Err(_) => true,
+        }
     }
 
     /// Whether the caller may see it and the filter lets it through.

@@ -49,6 +49,7 @@ pub struct RejectedList {
 pub struct RejectedDetail {
     #[serde(flatten)]
     pub rejected: Rejected,
+    /// Path and query; credentials in it are masked.
     pub target: String,
     /// In order, repeats kept; credentials are masked.
     pub headers: Vec<(String, String)>,
@@ -72,13 +73,13 @@ pub async fn show(call: Call) -> Result<Answer, Error> {
     let db = call.session().await?;
     let found = store::rejected::show(&db, call.param("source"), id).await?;
     let (rejected, request) = found.ok_or(Error::NotFound("refused request"))?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (schemes, source) = (&call.state.schemes, call.param("source"));
     Ok(Answer::json(
         200,
         &RejectedDetail {
             rejected: rejected.into(),
-            target: text(&request.target),
-            headers: request.headers.iter().map(|(name, value)| (text(name), text(value))).collect(),
+            target: schemes.shown_target(source, &request.target),
+            headers: request.headers.iter().map(|header| schemes.shown(source, header)).collect(),
             remote_addr: request.remote_addr,
             body_base64: STANDARD.encode(&request.body),
         },

@@ -17,6 +17,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hooks_shared::token;
 use rand::RngCore;
+use time::OffsetDateTime;
 
 pub const SESSION_COOKIE: &str = "hooks_session";
 
@@ -42,6 +43,31 @@ pub async fn identify(
         Some(cookie) => session::resume(state, incoming, cookie).await,
         None => Ok((Who::default(), None)),
     }
+}
+
+/// The same caller as they stand now; nobody once the session has ended, the token no longer counts, or the person is
+/// deactivated. For what goes on long after its request.
+pub async fn again(state: &State, who: &Who) -> Result<Option<Who>, Error> {
+    let db = state.session().await?;
+    let mut now = who.clone();
+    if let Some(token) = &who.token {
+        let row = store::tokens::get(&db, token.id).await?;
+        let row = row.filter(|row| row.revoked_at.is_none());
+        let row = row.filter(|row| row.expires_at.is_none_or(|at| at > OffsetDateTime::now_utc()));
+        let Some(row) = row.filter(|row| row.owner_id == token.owner_id) else { return Ok(None) };
+        now.token = Some(row);
+    }
+    if let Some(browser) = &who.browser
+        && store::sessions::find(&db, browser.session_id).await?.is_none()
+    {
+        return Ok(None);
+    }
+    if let Some(person) = &who.person {
+        let person = store::people::get(&db, person.id).await?;
+        let Some(person) = person.filter(|person| person.deactivated_at.is_none()) else { return Ok(None) };
+        now.person = Some(person);
+    }
+    Ok(Some(now))
 }
 
 async fn by_token(state: &State, text: &str) -> Result<Who, Error> {

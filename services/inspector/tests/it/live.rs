@@ -76,6 +76,35 @@ async fn a_live_filter_that_cannot_be_read_is_refused() {
 }
 
 #[tokio::test]
+async fn who_loses_a_source_or_the_session_loses_the_open_page_too() {
+    let desk = Desk::open().await;
+    let admin = desk.admin_token().await;
+    for change in ["scopes", "session", "nothing"] {
+        let member = desk.person("member", &format!("{change}@example.com"), &["alpha"]).await;
+        let mut open = listen(&desk, &member, "/events/live").await;
+        let person = "select id::text from people where email = $1";
+        let person = desk.db.query_one(person, &[&format!("{change}@example.com")]).await;
+        let path = format!("/api/users/{}", person.get::<_, String>(0));
+        let done = match change {
+            "scopes" => {
+                let wish = serde_json::json!({"default_scopes": ["beta"]});
+                desk.call(As::Token(&admin), "PATCH", &path, wish).await
+            }
+            "session" => {
+                let null = serde_json::json!(null);
+                desk.call(As::Browser(&member), "POST", "/api/auth/logout", null).await
+            }
+            _ => desk.get(As::Token(&admin), &path).await,
+        };
+        assert!(done.status < 300, "{change}: {}", done.text());
+        let end = async { while !open.recv_chunk().await.expect("a chunk or the end").is_empty() {} };
+        let patience = Duration::from_secs(if change == "nothing" { 5 } else { 60 });
+        let ended = tokio::time::timeout(patience, end).await.is_ok();
+        assert_eq!(ended, change != "nothing", "{change}");
+    }
+}
+
+#[tokio::test]
 async fn stopping_ends_open_pages_at_once_and_cleanly() {
     let desk = Desk::open().await;
     let ada = desk.person("admin", "ada@example.com", &[]).await;

@@ -214,3 +214,36 @@ async fn members_see_their_sources_deliveries_and_change_nothing() {
         403
     );
 }
+
+#[tokio::test]
+async fn a_bulk_action_that_breaks_off_leaves_nothing_unaudited() {
+    let desk = Desk::open_with(LOOPBACK).await;
+    let admin = desk.admin_token().await;
+    desk.store("alpha", "1 hour", &[Stored { body: b"{}", ..Stored::default() }; 1_500]).await;
+    let made = subscribe(&desk, &admin, "ci").await;
+    let id = made["id"].as_str().expect("an id").to_owned();
+    deliveries(&desk, &id, "failed", 1_500).await;
+    for statement in [
+        "create function break_off() returns trigger language plpgsql as $$ begin
+             if (select count(*) from changed) = 500 then raise 'broken'; end if; return null; end $$",
+        "create trigger break_off after update on deliveries referencing new table as changed
+             for each statement execute function break_off()",
+    ] {
+        desk.db.execute(statement, &[]).await;
+    }
+    for (action, path, state) in [
+        ("delivery.replay_many", "/api/deliveries/replay", "pending"),
+        ("delivery.cancel_many", "/api/deliveries/cancel", "cancelled"),
+    ] {
+        if state == "cancelled" {
+            let all = "update deliveries set state = 'pending', failure = null, completed_at = null";
+            desk.db.execute(all, &[]).await;
+        }
+        let answer = desk.call(As::Token(&admin), "POST", path, json!({"subscription": id})).await;
+        assert_eq!(answer.status, 500, "{path}: {}", answer.text());
+        let done = "select count(*), (select sum(affected)::bigint from audit where action = $1 and outcome = 'done')
+                    from deliveries where state = $2";
+        let row = desk.db.query_one(done, &[&action, &state]).await;
+        assert_eq!((row.get::<_, i64>(0), row.get::<_, Option<i64>>(1)), (1_000, Some(1_000)), "{action}");
+    }
+}

@@ -9,7 +9,7 @@ async fn keep(desk: &Desk, source: &str, verdict: &str) {
     desk.db
         .execute(
             "insert into rejected_requests (source, verdict, status, certain, reasons, method, target, headers, \
-             remote_addr, body, body_bytes) values ($1, $2, 401, true, '{why,more}', 'POST', '/ingest/x?a=1', $3, \
+             remote_addr, body, body_bytes) values ($1, $2, 401, true, '{why,more}', 'POST', '/ingest/x?a=1&access%5Ftoken=b', $3, \
              '192.0.2.7', 'body', 70000)",
             &[&source, &verdict, &headers],
         )
@@ -34,7 +34,8 @@ async fn refused_requests_are_listed_and_shown_to_administrators() {
     let one = desk.get(As::Token(&admin), &path).await.json();
     assert_eq!((&one["verdict"], &one["reasons"]), (&json!("stale"), &json!(["why", "more"])));
     assert_eq!(one["headers"], json!([["X-Sig", "***"], ["x-sig", "b"]]));
-    assert_eq!((&one["target"], &one["remote_addr"]), (&json!("/ingest/x?a=1"), &json!("192.0.2.7")));
+    let target = "/ingest/x?a=1&access%5Ftoken=••••••••";
+    assert_eq!((&one["target"], &one["remote_addr"]), (&json!(target), &json!("192.0.2.7")));
     assert_eq!((&one["body_base64"], &one["body_bytes"]), (&json!("Ym9keQ=="), &json!(70000)));
     let newest = desk.get(As::Token(&admin), "/api/sources/alpha/rejected/latest").await.json();
     assert_eq!(newest["verdict"], "bad_signature");
