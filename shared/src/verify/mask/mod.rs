@@ -3,9 +3,11 @@
 mod body;
 
 use super::credentials::sources as credential_sources;
+use super::presets::presets;
 use super::recorded::Parts;
 use super::settings::Settings;
 use super::source::Source;
+use std::sync::LazyLock;
 
 /// What stands in the place of a credential.
 const MASK: &[u8] = b"***";
@@ -13,10 +15,15 @@ const MASK: &[u8] = b"***";
 /// Headers whose value is a credential in any scheme.
 const ALWAYS: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "set-cookie"];
 
-/// Masks what the scheme reads as a credential, in headers, query and body, what always is one, and the
-/// source's own secrets wherever they stand.
+/// What is a credential in any scheme that is known: a request may have come to the wrong source.
+static KNOWN: LazyLock<Vec<Source>> =
+    LazyLock::new(|| presets().flat_map(|preset| credential_sources(preset.verifier)).collect());
+
+/// Masks what the scheme or any other that is known reads as a credential, in headers, query and body, what
+/// always is one, and the source's own secrets wherever they stand.
 pub fn credentials(request: &mut Parts, settings: &Settings) {
-    let sources = credential_sources(&settings.verifier);
+    let mut sources = credential_sources(&settings.verifier);
+    sources.extend(KNOWN.iter().cloned());
     for (name, value) in &mut request.headers {
         if is_always(name) || sources.iter().any(|source| is_header(source, name)) {
             *value = MASK.to_vec();
@@ -119,5 +126,30 @@ mod tests {
         assert_eq!(request.target, "/in?access_token=***&x=***");
         assert_eq!(request.headers, [pair("AUTHORIZATION", "***"), pair("X-Other", "a *** b")]);
         assert_eq!(request.body, b"{\"token\":\"***\"}");
+    }
+
+    #[test]
+    fn credentials_that_came_to_the_wrong_source_are_masked_too() {
+        let settings = Settings { verifier: json!("github"), ..Settings::default() };
+        let pair = |name: &str, value: &str| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
+        let body = br#"{"value":[{"clientState":"of-graph"}], "a": 1}"#;
+        let mut request = Parts {
+            method: "POST".into(),
+            target: "/in?access_token=t&x=1".into(),
+            headers: vec![
+                pair("x-gitlab-token", "t"),
+                pair("X-Api-Key", "k"),
+                pair("X-Hub-Signature-256", "s"),
+            ],
+            body: body.to_vec(),
+            remote_addr: None,
+        };
+        super::credentials(&mut request, &settings);
+        assert_eq!(request.target, "/in?access_token=***&x=1");
+        assert_eq!(
+            request.headers,
+            [pair("x-gitlab-token", "***"), pair("X-Api-Key", "***"), pair("X-Hub-Signature-256", "s")]
+        );
+        assert_eq!(request.body, br#"{"value":[{"clientState":"***"}], "a": 1}"#);
     }
 }
