@@ -167,9 +167,11 @@ impl Challenge {
                 .as_ref()
                 .is_some_and(|token| !token.is_empty() && token.expose().as_bytes().ct_eq(&offered).into());
             if !same {
-                return Err(Refusal::bad_signature(format!(
-                    "query parameter {name} is not the verify_token"
-                )));
+                let why = match self.verify_token {
+                    Some(_) => "is not the verify_token",
+                    None => "cannot be compared: verify_token is not set",
+                };
+                return Err(Refusal::bad_signature(format!("query parameter {name} {why}")));
             }
         }
         if self.allow_origin {

@@ -68,6 +68,22 @@ fn sender<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Ip
     Ok(text.parse().or_else(|_| text.parse::<SocketAddr>().map(|address| address.ip())).ok())
 }
 
+/// A verifier with keys replaced; in tables, key by key.
+fn laid_over(verifier: &Value, keys: Map<String, Value>) -> Value {
+    let mut table = match verifier {
+        Value::Object(table) => table.clone(),
+        Value::String(name) if !keys.is_empty() => Map::from_iter([("preset".into(), json!(name))]),
+        other => return other.clone(),
+    };
+    for (key, value) in keys {
+        match (table.get_mut(&key), value) {
+            (Some(Value::Object(inner)), Value::Object(more)) => inner.extend(more),
+            (_, value) => drop(table.insert(key, value)),
+        }
+    }
+    Value::Object(table)
+}
+
 /// Keeps `null` apart from "not there".
 fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
@@ -95,7 +111,50 @@ impl Parts {
     }
 }
 
+/// What stands at each key.
+const KEYS: [(&str, &str); 17] = [
+    ("method", "a text"),
+    ("url", "a text"),
+    ("headers", "a list of pairs of texts, [[name, value], …]"),
+    ("body_base64", "a text"),
+    ("provider", "a text"),
+    ("config", "a verifier"),
+    ("secret", "a text"),
+    ("secrets", "a list of texts"),
+    ("now", "a number of seconds since 1970"),
+    ("tolerance", "a number of seconds, or null"),
+    ("max_future", "a number of seconds, or null"),
+    ("public_key", "a text"),
+    ("verify_token", "a text"),
+    ("cert_pem", "a text"),
+    ("allowed_origins", "a list of texts"),
+    ("allow", "a list of texts"),
+    ("remote_addr", "a text"),
+];
+
 impl Recorded {
+    /// Reads the JSON of a record.
+    ///
+    /// # Errors
+    /// What is wrong with it, and at which key. Values are left out: they may be secrets.
+    pub fn read(text: &[u8]) -> Result<Self, String> {
+        let value: Value = serde_json::from_slice(text).map_err(|error| format!("not JSON: {error}"))?;
+        let Value::Object(record) = value else { return Err("must be one JSON object".into()) };
+        let fault = || {
+            let alone = |key: &str| record.get(key).map(|value| json!({key: value}));
+            let is_wrong = |key: &str| alone(key).is_some_and(|record| Self::deserialize(record).is_err());
+            match KEYS.iter().find(|(key, _)| is_wrong(key)) {
+                Some((key, wanted)) => format!("`{key}` must be {wanted}"),
+                None => "its keys cannot be read".to_owned(),
+            }
+        };
+        let recorded = Self::deserialize(Value::Object(record.clone())).map_err(|_| fault())?;
+        match (recorded.now, recorded.moment()) {
+            (Some(_), None) => Err("`now` is out of range".into()),
+            _ => Ok(recorded),
+        }
+    }
+
     /// The request.
     ///
     /// # Errors
@@ -148,52 +207,44 @@ impl Recorded {
         texts.iter().map(|text| Secret::from(text.as_str())).collect()
     }
 
-    /// Its `config`, or else its `provider`, with the tolerance laid over.
+    /// Its `config`, or else its `provider`, with what stands beside it laid over.
     fn verifier(&self) -> Value {
-        let mut over = Map::new();
-        if let Some(key) = &self.public_key {
-            over.insert("public_key".into(), json!(key));
-        }
-        if let Some(pem) = &self.cert_pem {
-            over.insert("certificate".into(), json!(pem));
-        }
-        // One that cannot be read is told by the verifier, whose list it is.
-        if self.allow.iter().any(|text| network(text).is_err()) {
-            over.insert("allow".into(), json!(self.allow));
-        }
-        if let Some(limits) = self.limits().filter(|_| self.has_time()) {
-            over.insert("timestamp".into(), limits);
-        }
         match (&self.config, &self.provider) {
-            (Some(Value::Object(config)), _) => {
-                let mut config = config.clone();
-                for (key, value) in over {
-                    match (config.get_mut(&key), value) {
-                        (Some(Value::Object(inner)), Value::Object(more)) => inner.extend(more),
-                        (_, value) => {
-                            config.insert(key, value);
-                        }
-                    }
-                }
-                Value::Object(config)
+            // Which of the alternatives a key is meant for cannot be told, but for a time.
+            (Some(Value::Array(ways)), _) => {
+                ways.iter().map(|way| laid_over(way, self.limits_of(way).into_iter().collect())).collect()
             }
-            (Some(other), _) => other.clone(),
+            (Some(config), _) => laid_over(config, self.beside(config)),
             (None, Some(provider)) => {
-                over.insert("preset".into(), json!(provider));
-                Value::Object(over)
+                let named = json!({"preset": provider});
+                laid_over(&named, self.beside(&named))
             }
             (None, None) => Value::Null,
         }
     }
 
+    /// The keys of a verifier that a record has beside it.
+    fn beside(&self, verifier: &Value) -> Map<String, Value> {
+        let mut keys = Map::new();
+        if let Some(key) = &self.public_key {
+            keys.insert("public_key".into(), json!(key));
+        }
+        if let Some(pem) = &self.cert_pem {
+            keys.insert("certificate".into(), json!(pem));
+        }
+        // One that cannot be read is told by the verifier, whose list it is.
+        if self.allow.iter().any(|text| network(text).is_err()) {
+            keys.insert("allow".into(), json!(self.allow));
+        }
+        keys.extend(self.limits_of(verifier));
+        keys
+    }
+
     /// A tolerance means nothing to a scheme without a time.
-    fn has_time(&self) -> bool {
-        let verifier = match (&self.config, &self.provider) {
-            (Some(config), _) => config.clone(),
-            (None, provider) => json!(provider),
-        };
-        let plan = super::plan::resolve(&verifier, "verifier");
-        plan.is_ok_and(|plan| plan.tables().iter().any(|table| table.map.contains_key("timestamp")))
+    fn limits_of(&self, verifier: &Value) -> Option<(String, Value)> {
+        let plan = super::plan::resolve(verifier, "verifier").ok()?;
+        let has_time = plan.tables().iter().any(|table| table.map.contains_key("timestamp"));
+        self.limits().filter(|_| has_time).map(|limits| ("timestamp".into(), limits))
     }
 
     fn limits(&self) -> Option<Value> {
@@ -206,5 +257,46 @@ impl Recorded {
             limits.insert("max_future".into(), future.clone());
         }
         (!limits.is_empty()).then_some(Value::Object(limits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_names_its_key_and_no_value() {
+        for (record, told) in [
+            (json!({"secrets": "topsecret"}), "`secrets` must be a list of texts"),
+            (json!({"method": "POST", "secret": {"x": "topsecret"}}), "`secret` must be a text"),
+            (
+                json!({"headers": [["topsecret"]]}),
+                "`headers` must be a list of pairs of texts, [[name, value], …]",
+            ),
+            (json!({"now": 1e300}), "`now` is out of range"),
+            (json!([]), "must be one JSON object"),
+        ] {
+            assert_eq!(Recorded::read(record.to_string().as_bytes()).unwrap_err(), told, "{record}");
+        }
+        assert!(Recorded::read(b"{").unwrap_err().starts_with("not JSON: "));
+        assert!(Recorded::read(br#"{"method": null, "more": 1}"#).is_ok());
+    }
+
+    #[test]
+    fn what_stands_beside_a_verifier_counts_however_it_is_named() {
+        let beside = json!({"public_key": "p", "cert_pem": "c", "tolerance": 10});
+        let verifier = |config: Value| {
+            let mut record = beside.clone();
+            record["config"] = config;
+            Recorded::read(record.to_string().as_bytes()).unwrap().settings().verifier
+        };
+        let limits = json!({"max_age": 10, "max_future": 10});
+        let whole = json!({"preset": "stripe", "public_key": "p", "certificate": "c", "timestamp": limits});
+        assert_eq!(verifier(json!("stripe")), whole);
+        assert_eq!(verifier(json!({"preset": "stripe"})), whole);
+        assert_eq!(
+            verifier(json!(["stripe", "github"])),
+            json!([{"preset": "stripe", "timestamp": limits}, "github"])
+        );
     }
 }

@@ -14,7 +14,7 @@ pub async fn explain(global: &Global, source: &str, id: Option<i64>) -> Result<(
     let url = inspector.url(&["api", "sources", source, "rejected", &which]);
     let about = match id {
         Some(id) => format!("refused request {id} of source `{source}`"),
-        None => format!("a refused request of source `{source}`"),
+        None => format!("refused request of source `{source}` from the last day"),
     };
     let one = inspector.get_json(url, &about).await?;
     if global.json {

@@ -106,9 +106,7 @@ fn read(args: &ExplainArgs) -> Result<Recorded> {
         std::fs::File::open(&args.file).and_then(|mut file| file.read_to_end(&mut text))
     };
     read.map_err(|error| Usage(format!("{name} cannot be read: {error}")))?;
-    let recorded = serde_json::from_slice(&text)
-        .map_err(|error| Usage(format!("{name} is not a recorded request: {error}")))?;
-    Ok(recorded)
+    Recorded::read(&text).map_err(|fault| Usage(format!("{name} is not a recorded request: {fault}")).into())
 }
 
 fn named_verifier(text: &str) -> Result<Value> {
