@@ -60,6 +60,7 @@ pub struct Running {
     pub admin_address: SocketAddr,
     hub: Arc<Hub>,
     registry: Registry,
+    instance: Instance,
     readiness: Readiness,
     trigger: ShutdownTrigger,
     servers: [ServerHandle; 2],
@@ -93,14 +94,15 @@ pub async fn build(config: Config, listen: &str, admin: &str, seams: Seams) -> R
         downloads: Arc::new(Semaphore::new(config.subscribe.catch_up_reads)),
     };
     watch_database(pool.clone(), readiness.clone(), shutdown.clone());
-    let tasks = look_after(&service, &config, pool, &shutdown);
+    let instance = Instance::new("subscribe", env!("CARGO_PKG_VERSION"), config.hash.clone());
+    let tasks = look_after(&service, &config, &instance, pool, &shutdown);
     let gone_after = GONE_AFTER.max(config.subscribe.stall_timeout);
     let public = serve(listener, service, gone_after).map_err(cannot_serve)?;
     let private = admin::serve(admin_listener, readiness.clone(), metrics).map_err(cannot_serve)?;
     let servers = [public.handle(), private.handle()];
     tokio::spawn(public);
     tokio::spawn(private);
-    Ok(Running { address, admin_address, hub, registry, readiness, trigger, servers, tasks })
+    Ok(Running { address, admin_address, hub, registry, instance, readiness, trigger, servers, tasks })
 }
 
 fn hub_settings(config: &Config, ring_idle: Duration) -> Result<HubSettings, BuildError> {
@@ -128,14 +130,19 @@ fn pool_for(settings: &HubSettings) -> Pool {
 }
 
 /// Starts what looks after open streams; the tasks that have last words for the database come back.
-fn look_after(service: &Service, config: &Config, pool: Pool, shutdown: &Shutdown) -> Vec<JoinHandle<()>> {
+fn look_after(
+    service: &Service,
+    config: &Config,
+    instance: &Instance,
+    pool: Pool,
+    shutdown: &Shutdown,
+) -> Vec<JoinHandle<()>> {
     let (registry, database) = (&service.registry, &service.database);
-    let instance = Instance::new("subscribe", env!("CARGO_PKG_VERSION"), config.hash.clone());
     watch_tokens(Arc::clone(&service.hub), registry.clone(), database.clone(), shutdown.clone());
     watch_stalls(registry.clone(), config.subscribe.stall_timeout, shutdown.clone());
     let used = service.used.clone();
     let told = tell_listeners(instance.id, registry.clone(), used, database.clone(), shutdown.clone());
-    vec![told, instance.keep_alive(pool, shutdown.clone())]
+    vec![told, instance.clone().keep_alive(pool, shutdown.clone())]
 }
 
 fn cannot_serve(error: std::io::Error) -> BuildError {
@@ -187,6 +194,7 @@ impl Running {
         for gone in self.hub.set_rules(&rules::of(config).map_err(BuildError)?) {
             self.registry.cut_where(Cut::SourceGone, |connected| connected.source == gone.source);
         }
+        self.instance.reconfigured(&config.hash);
         Ok(())
     }
 

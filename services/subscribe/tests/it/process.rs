@@ -45,6 +45,12 @@ async fn sighup_takes_the_changed_sources_and_keeps_the_old_ones_when_they_are_b
     config.rewrite("sources: {}\n");
     service.signal(Signal::Hup);
     service.wait_log("the configuration stays as it was", PATIENCE).await;
+    // What `doctor` compares.
+    let hash = "select coalesce(max(config_hash), '') from service_instances";
+    let told = async || db.query_one(hash, &[]).await.get::<_, String>(0);
+    until(PATIENCE, "the instance", async || if told().await.is_empty() { Err("none") } else { Ok(()) })
+        .await;
+    let before = told().await;
     config.rewrite(&format!("{YAML}  github: {{verifier: github, secret: x}}\n"));
     service.signal(Signal::Hup);
     let bearer = format!("Bearer {token}");
@@ -53,6 +59,7 @@ async fn sighup_takes_the_changed_sources_and_keeps_the_old_ones_when_they_are_b
         if answer.status == 200 { Ok(()) } else { Err(answer.text()) }
     })
     .await;
+    until(PATIENCE, "the new hash", async || if told().await == before { Err(()) } else { Ok(()) }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
