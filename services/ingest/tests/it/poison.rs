@@ -8,8 +8,8 @@ use hooks_testkit::proxy::{At, Proxy};
 use hooks_testkit::sign::{self, Headers, borrowed};
 use std::collections::BTreeSet;
 
-/// Five that could break a batch, and what becomes of each: its status, and the id it is stored under.
-fn poison() -> Vec<(Vec<u8>, u16, Option<String>)> {
+/// Five that could break a batch, and the id each is stored under.
+fn poison() -> Vec<(Vec<u8>, String)> {
     let long = "x".repeat(5000);
     let digest = |id: &[u8]| format!("sha256:{}", hex::encode(<sha2::Sha256 as sha2::Digest>::digest(id)));
     let in_body = |id: &str| format!("{{\"id\":\"{id}\",\"type\":\"\\u0000\\u0007\"}}").into_bytes();
@@ -23,14 +23,15 @@ fn poison() -> Vec<(Vec<u8>, u16, Option<String>)> {
     }
     bytes_in_header.extend(b"\r\n\r\nh");
     let year_300000 = 9_404_976_600_000;
-    let far = sign::stripe(SECRET, year_300000, b"f");
+    let beyond = in_body("far");
+    let far = sign::stripe(SECRET, year_300000, &beyond);
     let huge = vec![b'x'; 20_000_000];
     vec![
-        (post("hub", &hub(&long, b"l"), b"l"), 200, Some(digest(long.as_bytes()))),
-        (post("pay", &sign::stripe(SECRET, sign::now(), &nul), &nul), 200, Some(digest(b"a\0b"))),
-        (bytes_in_header, 200, Some("high".into())),
-        (post("pay", &far, b"f"), 401, None),
-        (post("hub", &hub("huge", &huge), &huge), 200, Some("huge".into())),
+        (post("hub", &hub(&long, b"l"), b"l"), digest(long.as_bytes())),
+        (post("pay", &sign::stripe(SECRET, sign::now(), &nul), &nul), digest(b"a\0b")),
+        (bytes_in_header, "high".into()),
+        (post("pay", &far, &beyond), "far".into()),
+        (post("hub", &hub("huge", &huge), &huge), "huge".into()),
     ]
 }
 
@@ -44,17 +45,17 @@ async fn ids(stage: &Stage) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn of_a_hundred_at_once_each_poisonous_one_is_stored_safely_or_refused_alone() {
+async fn of_a_hundred_at_once_each_poisonous_one_is_stored_safely() {
     let stage = Stage::with(&format!("ingest: {{lanes: 1}}{SOURCES}")).await;
     let poison = poison();
     let good: Vec<_> = (0..95).map(harmless).collect();
-    let bad = join_all(poison.iter().map(|(bytes, ..)| exchange(stage.address, bytes)));
+    let bad = join_all(poison.iter().map(|(bytes, _)| exchange(stage.address, bytes)));
     let rest = join_all(good.iter().map(|(bytes, _)| exchange(stage.address, bytes)));
     let (bad, rest) = futures_util::join!(bad, rest);
     let mut expected: BTreeSet<String> = good.into_iter().map(|(_, id)| id).collect();
-    for (answer, (_, status, id)) in bad.iter().zip(poison) {
-        assert_eq!(answer.status, status, "{id:?}: {}", answer.text());
-        expected.extend(id);
+    for (answer, (_, id)) in bad.iter().zip(poison) {
+        assert_eq!(answer.status, 200, "{id}: {}", answer.text());
+        expected.insert(id);
     }
     assert_eq!(rest.iter().filter(|answer| answer.status == 200).count(), 95);
     assert_eq!(ids(&stage).await, expected);
