@@ -1,6 +1,8 @@
 -- What the other files here are filled from: when the log began, sources, event types and subscriptions.
 create schema fixture;
-create table fixture.origin as select now() - interval '20 days' as began;
+-- Twenty whole days up to the last midnight: what is measured does not depend on the time of day.
+create table fixture.origin as
+select date_trunc('day', now() at time zone 'UTC') at time zone 'UTC' - interval '20 days' as began;
 create table fixture.sources (source text, events int);
 insert into fixture.sources values ('alpha', 600000), ('beta', 100000), ('gamma', 60000), ('delta', 50000),
     ('epsilon', 50000), ('zeta', 50000), ('eta', 50000), ('theta', 39900), ('hooks.system', 100);
