@@ -84,7 +84,7 @@ pub struct Route {
     /// A second status with the same type.
     pub also: Option<u16>,
     /// The answer's type where it is not JSON.
-    pub media: Option<&'static str>,
+    pub media: &'static [&'static str],
 }
 
 /// What a form or a small JSON body may have.
@@ -104,7 +104,7 @@ impl Route {
             status: 200,
             gives: None,
             also: None,
-            media: None,
+            media: &[],
         }
     }
 
@@ -138,8 +138,8 @@ impl Route {
         self
     }
 
-    pub(crate) fn media(mut self, media: &'static str) -> Self {
-        self.media = Some(media);
+    pub(crate) fn media(mut self, media: &'static [&'static str]) -> Self {
+        self.media = media;
         self
     }
 
@@ -317,7 +317,7 @@ fn people() -> Vec<Route> {
         route!(Get "/api/audit/export" Admin audit::export)
             .about("The audit as a file")
             .query(audit::EXPORT_QUERY)
-            .media("text/csv"),
+            .media(&["text/csv", "application/jsonl"]),
         route!(Get "/api/openapi.json" Public openapi::document).about("This description"),
     ]
 }
@@ -332,13 +332,13 @@ fn log() -> Vec<Route> {
         route!(Get "/api/events/live" Reader live::live)
             .about("New events as they come, filtered as the list is; `changed` tells how their pushes stand")
             .query(live::QUERY)
-            .media("text/event-stream"),
+            .media(&["text/event-stream"]),
         route!(Get "/api/events/{source}/{sequence}" Reader events::show)
             .about("One event")
             .gives::<events::EventDetail>(200),
         route!(Get "/api/events/{source}/{sequence}/body" Reader events::body)
             .about("The body's bytes")
-            .media("application/octet-stream"),
+            .media(&["application/octet-stream"]),
         route!(Post "/api/events/{source}/{sequence}/replay" Reader events::replay)
             .about("Send an event again")
             .takes::<events::Replay>()

@@ -139,14 +139,15 @@ fn responses(route: &Route) -> Value {
     let mut responses = Map::new();
     let mut done = Map::new();
     done.insert("description".into(), json!("Done"));
-    match (route.gives, route.media) {
-        (Some(gives), _) => {
+    match route.gives {
+        Some(gives) => {
             done.insert("content".into(), json!({"application/json": {"schema": refer(gives)}}));
         }
-        (None, Some(media)) => {
-            done.insert("content".into(), json!({media: {}}));
+        None if route.media.is_empty() => {}
+        None => {
+            let content: Map<_, _> = route.media.iter().map(|media| (media.to_string(), json!({}))).collect();
+            done.insert("content".into(), Value::Object(content));
         }
-        (None, None) => {}
     }
     if let Some(also) = route.also {
         responses.insert(also.to_string(), Value::Object(done.clone()));

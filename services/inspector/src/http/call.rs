@@ -82,6 +82,10 @@ impl Call {
         if !is_type(kind, "application/json") {
             return Err(Error::MediaType("application/json"));
         }
+        // A list of values would be read as the members in order, which nobody means.
+        if self.body.trim_ascii_start().first() == Some(&b'[') {
+            return Err(Error::invalid("the body must be a JSON object, not a list"));
+        }
         serde_json::from_slice(&self.body).map_err(|error| Error::invalid(words_of(&error)))
     }
 

@@ -49,7 +49,7 @@ pub fn routes() -> Vec<Route> {
         route!(Post "/me/password" Browser account::password),
         route!(Post "/me/sessions/{id}/end" Browser account::end_session),
         route!(Get "/events" Reader events::list),
-        route!(Get "/events/live" Reader events::live).media("text/event-stream"),
+        route!(Get "/events/live" Reader events::live).media(&["text/event-stream"]),
         route!(Get "/events/{source}/{sequence}" Reader event::show),
         route!(Get "/events/{source}/{sequence}/body" Reader event::raw),
         route!(Post "/events/{source}/{sequence}/replay" Reader event::replay),
