@@ -88,6 +88,10 @@ pub fn run(dice: &mut Dice) {
     let is_token = |value: &Value| value.as_str() == Some(TOKEN);
     let there = parsed.as_ref().and_then(|root| root.get("token")).is_some_and(is_token);
     let verdict = checked(&verifier("json:/token", &format!("json:{pointer}")), &parts, now);
+    // Half a surrogate pair is read by the relay, and by no strict reader.
+    if parsed.is_none() && parts.body.windows(3).any(|three| three.eq_ignore_ascii_case(b"\\ud")) {
+        return;
+    }
     assert_eq!(matches!(verdict, Verdict::Ok(_)), there, "JSON {}: {verdict:?}", parts.body.escape_ascii());
     let (Verdict::Ok(verified), Some(root)) = (verdict, parsed) else { return };
     // The relay reads only as far as the first field of a name, the other reader the last one of all.
