@@ -36,7 +36,8 @@ impl fmt::Display for Outcome {
 }
 
 impl Outcome {
-    fn add(&mut self, other: Self) {
+    /// Takes what came of another load into this one.
+    pub fn add(&mut self, other: Self) {
         self.accepted.extend(other.accepted);
         for (status, count) in other.answers {
             *self.answers.entry(status).or_default() += count;

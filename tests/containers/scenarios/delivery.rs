@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
 const EVENTS: usize = 5_000;
-/// Each after another few seconds' deliveries; all of them in the first half.
+/// One for each part of the events, when half of the part is delivered.
 const KILLS: usize = 8;
+const PART: usize = EVENTS / KILLS;
 /// `max_in_flight` of the subscription: what one kill can leave unrecorded at most.
 const IN_FLIGHT: u32 = 50;
 
@@ -22,26 +23,24 @@ pub async fn four_push_workers_killed_in_turn_deliver_everything() {
     stack.up(&["ingest", "push-worker", "inspector", "receiver"]).await;
     scale(&stack, 4).await;
     ledger::push_to_receiver(&stack, IN_FLIGHT).await;
-    // Slow enough that workers are killed in mid-request.
-    ledger::receiver_answers(&stack, Duration::from_millis(150), 200).await;
-    let began = Instant::now();
-    let (ingest, sent) = (stack.ingest(), tokio::spawn);
-    let sending = sent(async move { load::send(ingest, "many", EVENTS, 16).await });
-
-    let mut kills = 0;
-    while kills < KILLS {
-        until_some_more_are_delivered(&stack).await;
+    // Slow enough that workers are killed in mid-request, and each part takes a few seconds.
+    ledger::receiver_answers(&stack, Duration::from_millis(300), 200).await;
+    let (began, mut outcome) = (Instant::now(), load::Outcome::default());
+    for part in 0..KILLS {
+        let prefix = format!("many-{part}");
+        let ingest = stack.ingest();
+        let sending = tokio::spawn(async move { load::send(ingest, &prefix, PART, 16).await });
+        until_delivered_at_least(&stack, part * PART + PART / 2).await;
         let workers = stack.containers("push-worker").await;
-        link::kill(&workers[kills % workers.len()]).await;
-        kills += 1;
+        link::kill(&workers[part % workers.len()]).await;
         scale(&stack, 4).await;
+        outcome.add(sending.await.expect("the provider"));
     }
-    let outcome = sending.await.expect("the provider");
     ledger::until_delivered(&stack, EVENTS, 120 * SECOND).await;
-    say(format_args!("{EVENTS} delivered in {:.0} s over {kills} kills", began.elapsed().as_secs_f64()));
+    say(format_args!("{EVENTS} delivered in {:.0} s over {KILLS} kills", began.elapsed().as_secs_f64()));
     ledger::holds_every_accepted(&stack, "many", &outcome).await;
     ledger::is_gapless(&stack).await;
-    ledger::push_balances(&stack, EVENTS, kills * IN_FLIGHT as usize).await;
+    ledger::push_balances(&stack, EVENTS, KILLS * IN_FLIGHT as usize).await;
 
     // Down to one and up again: what the stopped ones held was given back, so nothing waits for longer than a lease.
     load::send(stack.ingest(), "fewer", 300, 8).await;
@@ -59,14 +58,16 @@ pub async fn four_push_workers_killed_in_turn_deliver_everything() {
                   join deliveries d on d.id = a.delivery_id join events e using (source, sequence) \
                   where a.number = 1 and e.delivery_id like 'fewer-%'";
     assert_eq!(stack.psql(waited).await, "t", "a delivery waited for longer than a lease");
-    ledger::push_balances(&stack, EVENTS + 600, kills * IN_FLIGHT as usize).await;
+    ledger::push_balances(&stack, EVENTS + 600, KILLS * IN_FLIGHT as usize).await;
 }
 
-async fn until_some_more_are_delivered(stack: &Stack) {
+async fn until_delivered_at_least(stack: &Stack, count: usize) {
     let sql = "select count(*) from deliveries where state = 'delivered'";
-    let count = async || stack.psql(sql).await.parse::<usize>().expect("a number");
-    let before = count().await;
-    until(60 * SECOND, "more deliveries", async || count().await >= before + EVENTS / 2 / KILLS).await;
+    until(60 * SECOND, &format!("{count} deliveries"), async || {
+        let delivered: usize = stack.psql(sql).await.parse().expect("a number");
+        if delivered >= count { Ok(()) } else { Err(format!("{delivered}")) }
+    })
+    .await;
 }
 
 async fn scale(stack: &Stack, workers: usize) {
