@@ -18,6 +18,7 @@ pub mod sealed;
 pub mod secret;
 pub mod service;
 pub mod shutdown;
+pub mod spans;
 pub mod token;
 pub mod verify;
 

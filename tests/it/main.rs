@@ -12,3 +12,4 @@ mod kit_sse;
 mod privileges;
 mod readers;
 mod relay;
+mod traces;

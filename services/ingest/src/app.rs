@@ -20,6 +20,7 @@ use hooks_shared::db::{self, Notifier, SessionOptions, Target};
 use hooks_shared::instance::Instance;
 use hooks_shared::service::announce;
 use hooks_shared::shutdown::{self, Shutdown, ShutdownTrigger};
+use hooks_shared::spans::Spans;
 use hooks_shared::verify::Fetch;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -35,11 +36,12 @@ pub struct Seams {
     pub clock: Clock,
     /// Fetches keys and confirms subscriptions; over HTTPS from this machine without it.
     pub fetch: Option<Arc<dyn Fetch>>,
+    pub spans: Spans,
 }
 
 impl Default for Seams {
     fn default() -> Self {
-        Self { clock: Clock::system(), fetch: None }
+        Self { clock: Clock::system(), fetch: None, spans: Spans::default() }
     }
 }
 
@@ -58,6 +60,7 @@ pub struct Running {
     draining: ShutdownTrigger,
     background: ShutdownTrigger,
     instance: Instance,
+    spans: Spans,
     serving: tokio::task::JoinHandle<std::io::Result<()>>,
 }
 
@@ -104,6 +107,7 @@ pub async fn build(
         budget: Budget::new(config.ingest.byte_budget),
         clock: seams.clock,
         metrics,
+        spans: seams.spans.clone(),
         trusted_proxies: config.trusted_proxies.clone(),
     };
 
@@ -131,6 +135,7 @@ pub async fn build(
         draining,
         background,
         instance,
+        spans: seams.spans,
         serving,
     })
 }
@@ -236,6 +241,7 @@ impl Running {
             let _ = lane.await;
         }
         self.background.stop();
+        self.spans.stop().await;
         self.admin.stop(false).await;
     }
 }

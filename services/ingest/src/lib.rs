@@ -17,4 +17,5 @@ mod ready;
 mod rejected;
 mod routes;
 mod sources;
+mod span;
 pub mod store;

@@ -5,6 +5,7 @@ use hooks_ingest::app::{self, Seams};
 use hooks_shared::config::{self, Service};
 use hooks_shared::service::{ServiceArgs, begin};
 use hooks_shared::shutdown;
+use hooks_shared::spans::Spans;
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -37,7 +38,8 @@ async fn run(args: ServiceArgs) -> Result<(), String> {
     let stopping = shutdown::on_signals().map_err(|error| format!("signals: {error}"))?;
     let mut hangup = signal(SignalKind::hangup()).map_err(|error| format!("signals: {error}"))?;
     let listen = args.listen_address(Service::Ingest);
-    let running = app::build(config, &listen, &args.admin_address(Service::Ingest), Seams::default()).await?;
+    let seams = Seams { spans: Spans::from_env("hooks-ingest")?, ..Seams::default() };
+    let running = app::build(config, &listen, &args.admin_address(Service::Ingest), seams).await?;
     loop {
         tokio::select! {
             () = stopping.wait() => break,

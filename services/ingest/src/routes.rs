@@ -10,6 +10,7 @@ use crate::lane::{Lanes, Outcome};
 use crate::metrics::Metrics;
 use crate::rejected::LOOKED_AT;
 use crate::sources::{Current, ReadySource};
+use crate::span::Taking;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::web::{Bytes, Data, Payload};
@@ -17,6 +18,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use hooks_shared::clock::Clock;
 use hooks_shared::config::DedupeWindow;
 use hooks_shared::event::{Header, encode_headers};
+use hooks_shared::spans::Spans;
 use hooks_shared::verify::{Ack, ChallengeAnswer, Parts, Refusal, Request, Verdict, Verified};
 use hooks_shared::{ids, remote};
 use ipnet::IpNet;
@@ -34,6 +36,7 @@ pub struct Ingest {
     pub budget: Budget,
     pub clock: Clock,
     pub metrics: Metrics,
+    pub spans: Spans,
     pub trusted_proxies: Vec<IpNet>,
 }
 
@@ -110,6 +113,7 @@ impl Ingest {
         raw: Option<Vec<u8>>,
         tap: Option<TapHandle>,
     ) -> Result<HttpResponse, Answer> {
+        let began = self.clock.now();
         let declared = content_length(request);
         let (body, hold) = body::read(&mut payload, declared, source.body_limit, &self.budget).await?;
         let judged = self.verify(source, self.incoming(request, body)).await?;
@@ -128,7 +132,7 @@ impl Ingest {
             Verdict::Ok(verified) => {
                 let verified = verified.clone();
                 let event = self.event(source, judged, &verified, raw, tap);
-                self.store(source, event, hold).await
+                self.store(source, event, hold, began).await
             }
         }
     }
@@ -224,9 +228,20 @@ impl Ingest {
         }
     }
 
-    async fn store(&self, source: &ReadySource, event: NewEvent, hold: Hold) -> Result<HttpResponse, Answer> {
+    async fn store(
+        &self,
+        source: &ReadySource,
+        event: NewEvent,
+        hold: Hold,
+        began: OffsetDateTime,
+    ) -> Result<HttpResponse, Answer> {
         let bytes = event.body.len() as u64;
-        match self.lanes.store(event, hold).await {
+        let taking = Taking::begin(&self.spans, &event, began);
+        let outcome = self.lanes.store(event, hold).await;
+        if let Some(taking) = taking {
+            taking.end(&self.spans, &outcome, self.clock.now());
+        }
+        match outcome {
             Outcome::Stored { sequence } => {
                 self.metrics.body_bytes.inc_by(bytes);
                 self.metrics.count(&source.name, "stored", &self.budget);

@@ -18,6 +18,7 @@ use hooks_shared::push::declared;
 use hooks_shared::push::destination::Policy;
 use hooks_shared::sealed::Keyring;
 use hooks_shared::shutdown::Shutdown;
+use hooks_shared::spans::Spans;
 use hooks_shared::verify;
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
@@ -122,7 +123,8 @@ pub async fn build(
     ];
     let alive = instance.keep_alive(pool.clone(), shutdown.clone());
     let servers = Servers::start([public, private]);
-    let parts = Parts { readiness: readiness.clone(), shutdown, push, background, alive, servers };
+    let spans = context.seams.spans.clone();
+    let parts = Parts { readiness: readiness.clone(), shutdown, push, background, alive, servers, spans };
     Ok(Running { address, admin: admin_address, readiness, main: tokio::spawn(parts.run()) })
 }
 
@@ -238,6 +240,7 @@ struct Parts {
     background: Vec<JoinHandle<()>>,
     alive: JoinHandle<()>,
     servers: Servers,
+    spans: Spans,
 }
 
 impl Parts {
@@ -252,6 +255,7 @@ impl Parts {
                 abort.abort();
             }
         }
+        self.spans.stop().await;
         self.servers.stop().await;
     }
 }

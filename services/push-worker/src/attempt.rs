@@ -8,6 +8,7 @@ use crate::outgoing::{self, Label, Outgoing};
 use crate::record::{Finished, Report};
 use crate::sender::{Answer, SendError};
 use crate::slot::Slot;
+use crate::span;
 use crate::store::{self, Claimed, EventKey, Fetched, Row};
 use futures_util::FutureExt;
 use hooks_shared::event::Event;
@@ -81,6 +82,8 @@ pub async fn carry_out(context: &Context, job: Job) -> Report {
     let made = job.claim.cycle_attempts.max(0) as u32 + 1;
     let verdict = outcome::judge(ended.outcome, &job.definition.schedule, made, ended.asked);
     let now = Instant::now();
+    let ended_at = context.seams.clock.now();
+    span::attempted(&context.seams.spans, &job, ended.outcome, ended.status, ended_at, now - began);
     let row = Row {
         delivery: job.claim.id.clone(),
         token: job.claim.token,

@@ -16,6 +16,7 @@ pub mod seams;
 pub mod sender;
 pub mod signing;
 pub mod slot;
+mod span;
 pub mod store;
 pub mod worker;
 

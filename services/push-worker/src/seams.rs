@@ -1,10 +1,12 @@
 //! What tests replace: time, the network, names, and which protocol the worker believes in.
 
+use crate::APPLICATION;
 use crate::sender::{HttpSender, Sender};
 use hooks_shared::Clock;
 use hooks_shared::config::PushSettings;
 use hooks_shared::db::PROTOCOL_VERSION;
 use hooks_shared::push::destination::{Resolver, SystemResolver};
+use hooks_shared::spans::Spans;
 use std::fmt;
 use std::sync::Arc;
 
@@ -17,6 +19,7 @@ pub struct Seams {
     pub resolver: Arc<dyn Resolver>,
     /// The claim protocol that this worker speaks (L12).
     pub protocol: i32,
+    pub spans: Spans,
 }
 
 impl fmt::Debug for Seams {
@@ -32,6 +35,7 @@ impl Seams {
             sender: Arc::new(HttpSender::new(settings.connect_timeout, settings.proxy.as_deref())?),
             resolver: Arc::new(SystemResolver),
             protocol: PROTOCOL_VERSION,
+            spans: Spans::from_env(APPLICATION)?,
         })
     }
 }

@@ -6,7 +6,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hooks_ingest::app::{self, Running, Seams};
 use hooks_ingest::fetch::HttpFetch;
-use hooks_shared::clock::Clock;
 use hooks_shared::config::{Service, parse};
 use hooks_shared::verify::{Fetch, FetchRequest, KeyStore, Parts, Settings, Verifier, Wanted};
 use hooks_testkit::db::TestDb;
@@ -319,7 +318,7 @@ impl Subscribed {
         );
         let config =
             parse("hooks.yaml", &text, Path::new("."), Service::Ingest, &|_| None).expect("a good file");
-        let seams = Seams { clock: Clock::system(), fetch: Some(Arc::new(trusting(server))) };
+        let seams = Seams { fetch: Some(Arc::new(trusting(server))), ..Seams::default() };
         let running = app::build(config, "127.0.0.1:0", "127.0.0.1:0", seams).await.expect("it starts");
         until(PATIENCE, "ingest to be ready", async || {
             let answer = exchange(running.admin_address, &request("GET", "/readyz", &[], b"")).await;

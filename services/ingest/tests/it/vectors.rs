@@ -137,7 +137,8 @@ async fn recorded_requests_get_their_verdict_over_http() {
     assert!(samples.len() > 120, "only {} samples", samples.len());
     let (clock, hand) = Clock::fixed(OffsetDateTime::now_utc());
     let running =
-        app::build(config(&db, &samples), "127.0.0.1:0", "127.0.0.1:0", Seams { clock, fetch: None }).await;
+        app::build(config(&db, &samples), "127.0.0.1:0", "127.0.0.1:0", Seams { clock, ..Seams::default() })
+            .await;
     let running = running.expect("it starts");
     until(PATIENCE, "ingest to be ready", async || {
         let answer = exchange(running.admin_address, &request("GET", "/readyz", &[], b"")).await;

@@ -97,12 +97,14 @@ async fn each_source_is_kept_as_long_as_it_says_and_forever_means_it() {
     store(&db, "kept", "400 days", 3).await;
     store(&db, "brief", "3 hours", 2).await;
     store(&db, "brief", "1 hour", 1).await;
+    // Keeps that day's partition, also where three hours ago was yesterday.
+    store(&db, "kept", "3 hours", 1).await;
     store(&db, "gone_from_the_file", "33 days", 3).await;
     let session = open(&db).await;
     let report = run(&session).await;
     assert_eq!(count(&db, "short").await, 3, "the older three went: {report:?}");
     assert_eq!(count(&db, "long").await, 3, "those 70 days old went");
-    assert_eq!(count(&db, "kept").await, 3);
+    assert_eq!(count(&db, "kept").await, 4);
     assert_eq!(count(&db, "brief").await, 1, "cut within the day");
     assert_eq!(count(&db, "gone_from_the_file").await, 0, "the default of the top level");
     assert!(report.partitions_dropped.len() >= 2 && report.events >= 5, "{report:?}");
