@@ -7,6 +7,7 @@ pub mod clock;
 pub mod config;
 pub mod db;
 pub mod event;
+pub mod hop;
 pub mod ids;
 pub mod instance;
 pub mod invite;

@@ -4,26 +4,14 @@
 use crate::signing::{self, Signing};
 use bytes::Bytes;
 use hooks_shared::Secret;
-use hooks_shared::event::{Event, Header};
+use hooks_shared::event::Event;
+use hooks_shared::hop::passed_on;
 use hooks_shared::verify::{Message, Signer};
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use time::OffsetDateTime;
 use url::Url;
 
-/// Headers that belong to one connection (RFC 9110 section 7.6.1), and those that the client sets itself.
-const DROPPED: [&str; 10] = [
-    "connection",
-    "keep-alive",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "host",
-    "content-length",
-    "expect",
-    "accept-encoding",
-];
 const CREDENTIALS: [&str; 2] = ["cookie", "authorization"];
 /// A provider's signature in the standard form; a fresh one replaces it.
 const STANDARD: [&str; 6] =
@@ -174,12 +162,11 @@ impl Outgoing {
 }
 
 fn stored_headers(shape: &Shape, event: &Event) -> Result<HeaderMap, String> {
-    let named = named_in_connection(&event.headers);
     let mut headers = HeaderMap::with_capacity(event.headers.len() + 10);
-    for (name, value) in &event.headers {
+    for (name, value) in passed_on(&event.headers) {
         let lower = name.to_ascii_lowercase();
         let text = String::from_utf8_lossy(&lower);
-        if is_dropped(&text, shape) || named.contains(&lower) {
+        if !shape.forward_credentials && is_credential(&text, shape) {
             continue;
         }
         let name = HeaderName::from_bytes(&lower)
@@ -191,20 +178,9 @@ fn stored_headers(shape: &Shape, event: &Event) -> Result<HeaderMap, String> {
     Ok(headers)
 }
 
-fn is_dropped(name: &str, shape: &Shape) -> bool {
-    DROPPED.contains(&name)
-        || name.starts_with("proxy-")
-        || name.starts_with("x-hooks-")
-        || (!shape.forward_credentials
-            && (CREDENTIALS.contains(&name)
-                || shape.credential_headers.iter().any(|given| given.eq_ignore_ascii_case(name))))
-}
-
-/// The header names that a `Connection` header declares to be for one hop.
-fn named_in_connection(headers: &[Header]) -> Vec<Vec<u8>> {
-    let connection = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"connection"));
-    let names = connection.flat_map(|(_, value)| value.split(|byte| *byte == b','));
-    names.map(|name| name.trim_ascii().to_ascii_lowercase()).filter(|name| !name.is_empty()).collect()
+fn is_credential(name: &str, shape: &Shape) -> bool {
+    CREDENTIALS.contains(&name)
+        || shape.credential_headers.iter().any(|given| given.eq_ignore_ascii_case(name))
 }
 
 /// Scheme, host, port and path, for the history: no query, no user, bounded.

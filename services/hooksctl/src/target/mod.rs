@@ -4,11 +4,9 @@
 mod address;
 mod answer;
 mod connection;
-mod headers;
 mod request;
 
 pub use address::Target;
 pub use answer::Answer;
 pub use connection::{Client, Fault};
-pub use headers::passed_on;
 pub use request::Outgoing;

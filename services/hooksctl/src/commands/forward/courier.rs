@@ -4,9 +4,10 @@ use crate::commands::Failed;
 use crate::resign::{Resign, Subject};
 use crate::server::Endpoint;
 use crate::stream::Message;
-use crate::target::{Answer, Client, Fault, Outgoing, Target, passed_on};
+use crate::target::{Answer, Client, Fault, Outgoing, Target};
 use anyhow::Result;
 use bytes::Bytes;
+use hooks_shared::hop::passed_on;
 use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 
@@ -105,7 +106,8 @@ impl Courier {
         let mut request = Outgoing {
             method: message.method.clone(),
             path: None,
-            headers: passed_on(&message.headers),
+            // The developer who listens has the provider's whole request already, credentials included.
+            headers: passed_on(&message.headers).cloned().collect(),
             body,
         };
         if let Some(resign) = &self.resign {

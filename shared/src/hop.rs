@@ -1,9 +1,9 @@
 //! Which of a stored request's headers belong to the event, and which to the connection it came on.
 
-use hooks_shared::event::Header;
+use crate::event::Header;
 
-/// Headers of one hop: they described the connection to ingest and would be wrong on this one.
-const ONE_HOP: &[&str] = &[
+/// Headers of one connection (RFC 9110, section 7.6.1), and those that a client sets itself.
+const ONE_HOP: [&str; 10] = [
     "connection",
     "keep-alive",
     "te",
@@ -15,20 +15,19 @@ const ONE_HOP: &[&str] = &[
     "expect",
     "accept-encoding",
 ];
-/// Beginnings of names that are not passed on: those of proxies, and ours, which are set afresh.
-const PREFIXES: &[&str] = &["proxy-", "x-hooks-"];
+/// Beginnings of names that are not passed on: those of proxies, and the relay's own, which are set afresh.
+const PREFIXES: [&str; 2] = ["proxy-", "x-hooks-"];
 
-/// The stored headers that go out, in order, spelled as they came. The developer who listens has the
-/// provider's whole request already, credentials included, so nothing else is held back here.
-pub fn passed_on(stored: &[Header]) -> Vec<Header> {
+/// The stored headers that go to whoever the event is sent on to, in order and spelled as they came. Credentials are
+/// among them: whether those go too is for the sender to decide.
+pub fn passed_on(stored: &[Header]) -> impl Iterator<Item = &Header> {
     let named = named_in_connection(stored);
-    let stays = |name: &[u8]| {
+    stored.iter().filter(move |(name, _)| {
         let name = name.to_ascii_lowercase();
         let one_hop = ONE_HOP.iter().any(|known| known.as_bytes() == name);
         let prefixed = PREFIXES.iter().any(|prefix| name.starts_with(prefix.as_bytes()));
-        one_hop || prefixed || named.contains(&name)
-    };
-    stored.iter().filter(|(name, _)| !stays(name)).cloned().collect()
+        !(one_hop || prefixed || named.contains(&name))
+    })
 }
 
 /// The names that the request's own `Connection` headers bind to their hop.
@@ -66,6 +65,6 @@ mod tests {
             ("Authorization", "Basic abc"),
             ("Content-Encoding", "gzip"),
         ]);
-        assert_eq!(passed_on(&stored), expected);
+        assert_eq!(passed_on(&stored).cloned().collect::<Vec<_>>(), expected);
     }
 }
