@@ -8,6 +8,7 @@ mod pool;
 mod round_trip;
 mod schema;
 mod session;
+mod tls;
 mod url;
 mod watch;
 

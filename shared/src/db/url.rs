@@ -1,10 +1,10 @@
 //! Connection strings. libpq's options for TLS are read here, because the client library knows only some of
 //! them and refuses the others; everything else is passed on.
 
+use super::tls::{self, Trust};
 use crate::Secret;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
 use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -20,13 +20,6 @@ pub struct Target {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct UrlError(String);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trust {
-    Anything,
-    Chain,
-    ChainAndName,
-}
 
 /// What of a connection string is ours and not the client library's.
 #[derive(Debug, Default)]
@@ -55,7 +48,7 @@ impl Target {
             config.target_session_attrs(tokio_postgres::config::TargetSessionAttrs::ReadWrite);
         }
         let trust = apply_mode(&mut config, options.mode.as_deref())?;
-        let tls = MakeRustlsConnect::new(tls_config(trust, options.root_cert)?);
+        let tls = MakeRustlsConnect::new(tls::config(trust, options.root_cert).map_err(UrlError)?);
         let password_file = options.password_file;
         if let Some(path) = &password_file {
             read_password(path)
@@ -173,133 +166,6 @@ fn apply_mode(config: &mut tokio_postgres::Config, mode: Option<&str>) -> Result
     };
     config.ssl_mode(ssl);
     Ok(trust)
-}
-
-fn tls_config(trust: Trust, root_cert: Option<PathBuf>) -> Result<rustls::ClientConfig, UrlError> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = rustls::ClientConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()
-        .map_err(|error| UrlError(format!("TLS cannot be set up: {error}")))?;
-    if trust == Trust::Anything {
-        let verifier = Arc::new(verifier::Encrypted(provider));
-        return Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth());
-    }
-    let roots = Arc::new(root_store(root_cert)?);
-    let web = rustls::client::WebPkiServerVerifier::builder_with_provider(roots, provider)
-        .build()
-        .map_err(|error| UrlError(format!("sslrootcert cannot be used: {error}")))?;
-    let verifier: Arc<dyn rustls::client::danger::ServerCertVerifier> = match trust {
-        Trust::Chain => Arc::new(verifier::ChainOnly(web)),
-        _ => web,
-    };
-    Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
-}
-
-fn root_store(file: Option<PathBuf>) -> Result<rustls::RootCertStore, UrlError> {
-    use rustls_pki_types::{CertificateDer, pem::PemObject};
-    let mut roots = rustls::RootCertStore::empty();
-    match file {
-        Some(path) => {
-            let cannot = |why: String| UrlError(format!("sslrootcert `{}`: {why}", path.display()));
-            let certificates = CertificateDer::pem_file_iter(&path).map_err(|e| cannot(e.to_string()))?;
-            for certificate in certificates {
-                let certificate = certificate.map_err(|e| cannot(e.to_string()))?;
-                roots.add(certificate).map_err(|e| cannot(e.to_string()))?;
-            }
-            if roots.is_empty() {
-                return Err(cannot("holds no certificate".to_owned()));
-            }
-        }
-        None => {
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
-    }
-    Ok(roots)
-}
-
-mod verifier {
-    //! `require` encrypts without asking who answers, as libpq does; `verify-ca` asks for the chain only.
-    use rustls::client::WebPkiServerVerifier;
-    use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-    use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-    use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-    use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
-    use std::sync::Arc;
-
-    #[derive(Debug)]
-    pub struct Encrypted(pub Arc<CryptoProvider>);
-
-    impl ServerCertVerifier for Encrypted {
-        fn verify_server_cert(
-            &self,
-            _: &CertificateDer<'_>,
-            _: &[CertificateDer<'_>],
-            _: &ServerName<'_>,
-            _: &[u8],
-            _: UnixTime,
-        ) -> Result<ServerCertVerified, Error> {
-            Ok(ServerCertVerified::assertion())
-        }
-        fn verify_tls12_signature(
-            &self,
-            message: &[u8],
-            cert: &CertificateDer<'_>,
-            dss: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
-        }
-        fn verify_tls13_signature(
-            &self,
-            message: &[u8],
-            cert: &CertificateDer<'_>,
-            dss: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
-        }
-        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-            self.0.signature_verification_algorithms.supported_schemes()
-        }
-    }
-
-    #[derive(Debug)]
-    pub struct ChainOnly(pub Arc<WebPkiServerVerifier>);
-
-    impl ServerCertVerifier for ChainOnly {
-        fn verify_server_cert(
-            &self,
-            end_entity: &CertificateDer<'_>,
-            intermediates: &[CertificateDer<'_>],
-            name: &ServerName<'_>,
-            ocsp: &[u8],
-            now: UnixTime,
-        ) -> Result<ServerCertVerified, Error> {
-            match self.0.verify_server_cert(end_entity, intermediates, name, ocsp, now) {
-                Err(Error::InvalidCertificate(
-                    CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-                )) => Ok(ServerCertVerified::assertion()),
-                other => other,
-            }
-        }
-        fn verify_tls12_signature(
-            &self,
-            message: &[u8],
-            cert: &CertificateDer<'_>,
-            dss: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            self.0.verify_tls12_signature(message, cert, dss)
-        }
-        fn verify_tls13_signature(
-            &self,
-            message: &[u8],
-            cert: &CertificateDer<'_>,
-            dss: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            self.0.verify_tls13_signature(message, cert, dss)
-        }
-        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-            self.0.supported_verify_schemes()
-        }
-    }
 }
 
 #[cfg(test)]
