@@ -36,7 +36,11 @@ impl Stage {
     }
 
     async fn with(sources: &str, keys: &str) -> Self {
-        let db = TestDb::create().await;
+        Self::on(TestDb::create().await, sources, keys).await
+    }
+
+    /// On a database that has something in it.
+    async fn on(db: TestDb, sources: &str, keys: &str) -> Self {
         let config = ConfigFile::write(sources);
         let launch = Launch::service("hooks-ingest")
             .config(config.path())
@@ -314,6 +318,26 @@ async fn at_most_one_a_second_and_a_hundred_of_a_source_are_kept() {
     let fresh: i64 = stage.db.query_one(fresh, &[]).await.get(0);
     assert!((1..20).contains(&fresh), "{fresh}");
     assert_eq!(stage.count("rejected_requests", "quiet").await, 0);
+}
+
+#[tokio::test]
+async fn what_was_refused_more_than_a_day_ago_is_forgotten() {
+    let db = TestDb::create().await;
+    // Also of a source that is configured no more.
+    db.execute(
+        "insert into rejected_requests
+             (source, at, verdict, status, certain, reasons, method, target, headers, body, body_bytes)
+         select source, clock_timestamp() - age, 'stale', 401, true, '{}', 'POST', '', '', '', 0
+         from unnest('{hub,gone}'::text[]) as source,
+              unnest('{23 hours 59 minutes,1 day 1 minute,3 days}'::interval[]) as age",
+        &[],
+    )
+    .await;
+    let stage = Stage::on(db, SOURCES, KEYS).await;
+    stage.count_becomes("rejected_requests", "hub", 1).await;
+    stage.count_becomes("rejected_requests", "gone", 1).await;
+    let kept = "select min(clock_timestamp() - at) < interval '1 day' as fresh from rejected_requests";
+    assert!(stage.db.query_one(kept, &[]).await.get::<_, bool>("fresh"));
 }
 
 #[tokio::test]
