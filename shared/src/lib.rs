@@ -3,6 +3,7 @@
 
 pub mod admin;
 pub mod backoff;
+pub mod captured;
 pub mod clock;
 pub mod config;
 pub mod db;
@@ -13,6 +14,7 @@ pub mod instance;
 pub mod invite;
 pub mod logging;
 pub mod maintenance;
+pub mod name;
 pub mod push;
 pub mod remote;
 pub mod sealed;

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rand::RngCore;
 use sha2::{Digest, Sha256};
+use std::time::Duration;
 
 /// What a token is for; the two kinds never stand in for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,9 @@ impl TokenKind {
 
 /// The scope that opens the operators' API and page.
 pub const ADMIN_SCOPE: &str = "admin";
+
+/// For how long a token that ends may live: a year.
+pub const LONGEST_LIFE: Duration = Duration::from_secs(365 * 86_400);
 
 /// Makes a new token. The text is shown once and never stored.
 pub fn mint() -> Secret {

@@ -27,6 +27,7 @@ use tokio::task::JoinHandle;
 const NAME: &str = "hooks-inspector";
 const SESSIONS: u32 = 8;
 const SESSION_WAIT: Duration = Duration::from_secs(3);
+const BODY_TIME: Duration = Duration::from_secs(20);
 /// What requests under way get to finish after SIGTERM.
 const DRAIN_SECONDS: u64 = 10;
 
@@ -38,11 +39,18 @@ pub struct Seams {
     pub resolver: Arc<dyn Resolver>,
     /// Instead of `HOOKS_SECRET_KEYS`.
     pub keyring: Option<Keyring>,
+    /// How long a request body may take to arrive.
+    pub body_time: Duration,
 }
 
 impl Default for Seams {
     fn default() -> Self {
-        Self { clock: Clock::system(), resolver: Arc::new(SystemResolver), keyring: None }
+        Self {
+            clock: Clock::system(),
+            resolver: Arc::new(SystemResolver),
+            keyring: None,
+            body_time: BODY_TIME,
+        }
     }
 }
 
@@ -102,6 +110,7 @@ pub async fn build(
         keyring,
         policy,
         resolver: seams.resolver,
+        body_time: seams.body_time,
         config,
         pool: pool.clone(),
         clock: seams.clock,

@@ -27,6 +27,8 @@ pub enum Error {
     TooLarge(usize),
     #[error("the request body could not be read")]
     BrokenBody,
+    #[error("the request body did not arrive within {0} s")]
+    SlowBody(u64),
     #[error("this host name is not one of `inspector.hosts`")]
     WrongHost,
     #[error("the body must be {0}")]
@@ -67,6 +69,7 @@ impl Error {
             Error::Forbidden(_) | Error::Csrf(_) => 403,
             Error::NotFound(_) => 404,
             Error::MethodNotAllowed(_) => 405,
+            Error::SlowBody(_) => 408,
             Error::Conflict { .. } => 409,
             Error::Gone { .. } => 410,
             Error::TooLarge(_) => 413,
@@ -84,6 +87,7 @@ impl Error {
         match self {
             Error::Invalid(_) => "invalid",
             Error::BrokenBody => "broken_body",
+            Error::SlowBody(_) => "slow_body",
             Error::Unauthorized => "unauthorized",
             Error::BadCredentials => "invalid_credentials",
             Error::Forbidden(_) => "forbidden",

@@ -347,6 +347,9 @@ fn log() -> Vec<Route> {
         route!(Get "/api/sources/{name}" Reader sources::show)
             .about("One source")
             .gives::<sources::SourceDetail>(200),
+        route!(Post "/api/sources/{source}/renew-secret" Admin sources::renew_secret)
+            .about("Let the next handshake replace the secret that the provider handed over, for ten minutes")
+            .gives::<sources::Renewable>(200),
         route!(Get "/api/sources/{source}/rejected" Admin rejected::list)
             .about("Refused requests of a source, newest first")
             .gives::<rejected::RejectedList>(200),

@@ -10,6 +10,7 @@ use hooks_shared::sealed::Keyring;
 use hooks_shared::shutdown::Shutdown;
 use hooks_shared::{Clock, Config};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::runtime::Handle;
 
 /// The process's state. Cheap to clone.
@@ -27,6 +28,8 @@ pub struct Inner {
     /// Where pushes may go.
     pub policy: Policy,
     pub resolver: Arc<dyn Resolver>,
+    /// How long a request body may take to arrive.
+    pub body_time: Duration,
     /// What is known of the configured sources without their secrets.
     pub schemes: Schemes,
     /// Ends what would otherwise go on: streams to open pages.

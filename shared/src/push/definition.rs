@@ -199,10 +199,6 @@ impl Patch {
             }
         };
         let is = |text: &Option<String>, test: &dyn Fn(&str) -> bool| text.as_deref().is_none_or(test);
-        let named = is(&self.name, &|name| {
-            (1..=200).contains(&name.chars().count()) && !name.chars().any(char::is_control)
-        });
-        expect(named, "name", "must be 1 to 200 characters without control characters");
         let in_flight = self.max_in_flight.is_none_or(|n| (1..=1000).contains(&n));
         expect(in_flight, "max_in_flight", "must be from 1 to 1000");
         let rate = self.rate.flatten().is_none_or(|rate| rate.is_finite() && rate > 0.0 && rate <= 100_000.0);
@@ -211,8 +207,14 @@ impl Patch {
         expect(on_failure, "on_failure", "must be park or stop");
         let kept = self.record_response.is_none_or(|n| (0..=1024).contains(&n));
         expect(kept, "record_response", "must be from 0 to 1024 bytes");
-        if let Some(Err(message)) = self.signing.as_deref().map(check_signing) {
-            faults.push(FieldFault::new("signing", message));
+        let told = [
+            ("name", self.name.as_deref().map(crate::name::check)),
+            ("signing", self.signing.as_deref().map(check_signing)),
+        ];
+        for (field, verdict) in told {
+            if let Some(Err(message)) = verdict {
+                faults.push(FieldFault::new(field, message));
+            }
         }
         if let Some(Some(retry)) = &self.retry
             && let Err((place, message)) = RetrySchedule::from_value(retry)

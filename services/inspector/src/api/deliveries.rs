@@ -262,7 +262,7 @@ pub async fn cancel(call: Call) -> Result<Answer, Error> {
 
 /// Which failed deliveries to replay.
 #[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct BulkReplay {
     subscription: Option<String>,
     source: Option<String>,
@@ -333,7 +333,7 @@ pub async fn run_replay(call: &Call, filter: &Filter, dry_run: bool) -> Result<B
 
 /// What is pending of one subscription.
 #[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct BulkCancel {
     subscription: String,
     /// When their events arrived, from here …

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Start {
     /// Nothing asks for `account`.
     #[serde(default)]
@@ -47,6 +48,7 @@ pub async fn start(call: Call) -> Result<Answer, Error> {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Poll {
     #[serde(default)]
     device_code: String,
@@ -87,6 +89,7 @@ pub async fn poll(call: Call) -> Result<Answer, Error> {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Approve {
     #[serde(default)]
     user_code: String,
@@ -111,6 +114,7 @@ pub async fn approve(call: Call) -> Result<Answer, Error> {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Deny {
     #[serde(default)]
     user_code: String,

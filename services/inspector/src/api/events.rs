@@ -255,6 +255,7 @@ pub fn content_type(event: &Event) -> String {
 
 /// To whom an event goes again.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[allow(dead_code)]
 pub struct Replay {
     /// The listeners connected now.

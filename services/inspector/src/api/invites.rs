@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct NewInvite {
     /// `admin` or `member`.
     #[serde(default)]
@@ -20,7 +21,8 @@ pub struct NewInvite {
     /// The sources a member may see.
     #[serde(default)]
     default_scopes: Option<Vec<String>>,
-    /// Seconds, at most 90 days; usually 7 days.
+    /// Seconds, at most 90 days; nothing: 7 days.
+    #[schema(minimum = 1)]
     ttl_seconds: Option<i64>,
 }
 

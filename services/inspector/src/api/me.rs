@@ -54,6 +54,7 @@ pub async fn show(call: Call) -> Result<Answer, Error> {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Rename {
     name: Option<String>,
 }
@@ -68,6 +69,7 @@ pub async fn rename(call: Call) -> Result<Answer, Error> {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct NewPassword {
     #[serde(default)]
     current_password: String,
@@ -87,6 +89,7 @@ pub async fn tokens(call: Call) -> Result<Answer, Error> {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct NewOwnToken {
     #[serde(default)]
     name: String,
@@ -97,7 +100,8 @@ pub struct NewOwnToken {
     /// Ends after a day without use.
     #[serde(default)]
     ephemeral: bool,
-    /// Seconds, at most a year; nothing, zero or less: until revoked.
+    /// Seconds, at most a year; nothing: until revoked.
+    #[schema(minimum = 1)]
     expires_in_seconds: Option<i64>,
 }
 

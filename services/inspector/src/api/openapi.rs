@@ -33,7 +33,8 @@ fn build() -> Value {
             "version": env!("CARGO_PKG_VERSION"),
             "license": {"name": "MIT OR Apache-2.0"},
             "description": "Lists are paged by key: follow `next`. Creating requests take an `Idempotency-Key`. \
-                Changes made with a session cookie need `X-Hooks-CSRF`. Unknown query parameters are refused.",
+                Changes made with a session cookie need `X-Hooks-CSRF`. Unknown query parameters \
+                and unknown members of a body are refused.",
         },
         "paths": paths,
         "components": {

@@ -2,12 +2,13 @@
 
 use crate::auth::idempotency;
 use crate::error::Error;
-use crate::http::{Answer, Call};
+use crate::http::{Answer, Call, words_of};
 use crate::moment::Moment;
 use crate::ops::push::{acting, desk};
-use hooks_shared::Secret;
 use hooks_shared::push::definition::{NewSubscription, Patch};
 use hooks_shared::push::subscriptions::{self, Subscription};
+use hooks_shared::{Secret, name};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -119,17 +120,23 @@ pub async fn list(call: Call) -> Result<Answer, Error> {
     Ok(Answer::json(200, &SubscriptionList { subscriptions: shown.map(PushSubscription::from).collect() }))
 }
 
-/// A subscription as it is to be. `target_url` for `url` and `since` for `start` are taken too.
+/// A subscription as it is to be. Either `url` or `target_url` is needed.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[allow(dead_code)]
 pub struct SubscriptionWish {
     /// Where it is missing, made of source and host.
     name: Option<String>,
     source: String,
-    url: String,
+    url: Option<String>,
+    /// The original relay's name for `url`.
+    target_url: Option<String>,
     /// `latest`, or the sequence after which to begin.
     #[schema(value_type = Option<String>)]
     start: Option<Value>,
+    /// The original relay's name for `start`.
+    #[schema(value_type = Option<String>)]
+    since: Option<Value>,
     /// `hooks`, `standard_webhooks` or the preset in whose scheme requests are signed.
     signing: Option<String>,
     /// Made where none is given.
@@ -146,16 +153,23 @@ pub struct SubscriptionWish {
     retry: Option<Value>,
 }
 
+/// Puts what is given in the original's names under ours.
+fn in_our_names(fields: &mut Map<String, Value>, names: &[(&str, &str)]) -> Result<(), Error> {
+    for (theirs, ours) in names {
+        let Some(value) = fields.remove(*theirs).filter(|value| !value.is_null()) else { continue };
+        if fields.insert((*ours).to_owned(), value).is_some_and(|known| !known.is_null()) {
+            return Err(Error::invalid(format!("{theirs}: means the same as `{ours}`; give one of them")));
+        }
+    }
+    Ok(())
+}
+
 /// Reads a wish in our names or the original's.
 pub fn read_wish(mut fields: Map<String, Value>) -> Result<NewSubscription, Error> {
     if fields.contains_key("sources") {
         return Err(Error::invalid("register one source per subscription (got `sources` array)"));
     }
-    for (theirs, ours) in [("target_url", "url"), ("since", "start")] {
-        if let Some(value) = fields.remove(theirs) {
-            fields.entry(ours).or_insert(value);
-        }
-    }
+    in_our_names(&mut fields, &[("target_url", "url"), ("since", "start")])?;
     if let Some(Value::String(text)) = fields.get("start") {
         let start = match text.trim() {
             "" => Value::from("latest"),
@@ -174,10 +188,11 @@ pub fn read_wish(mut fields: Map<String, Value>) -> Result<NewSubscription, Erro
         fields.insert("name".into(), name.into());
     }
     fields.insert("url".into(), url.into());
-    serde_json::from_value(Value::Object(fields)).map_err(|error| {
-        let text = error.to_string();
-        Error::invalid(text.replace("struct NewSubscription", "an object"))
-    })
+    read(fields)
+}
+
+fn read<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Error> {
+    serde_json::from_value(Value::Object(fields)).map_err(|error| Error::invalid(words_of(&error)))
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -229,10 +244,13 @@ pub async fn show(call: Call) -> Result<Answer, Error> {
 
 /// What is absent stays; `rate` and `retry` are taken away by null.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[allow(dead_code)]
 pub struct SubscriptionChange {
     name: Option<String>,
     url: Option<String>,
+    /// The original relay's name for `url`.
+    target_url: Option<String>,
     signing: Option<String>,
     max_in_flight: Option<i32>,
     rate: Option<f32>,
@@ -246,16 +264,13 @@ pub struct SubscriptionChange {
 }
 
 pub async fn update(call: Call) -> Result<Answer, Error> {
-    find(&call).await?;
     let mut fields: Map<String, Value> = call.json()?;
-    if let Some(url) = fields.remove("target_url") {
-        fields.entry("url").or_insert(url);
-    }
-    let patch: Patch = serde_json::from_value(Value::Object(fields))
-        .map_err(|error| Error::invalid(error.to_string().replace("struct Patch", "an object")))?;
+    in_our_names(&mut fields, &[("target_url", "url")])?;
+    let patch: Patch = read(fields)?;
     if patch == Patch::default() {
         return Err(Error::invalid("no fields to update"));
     }
+    find(&call).await?;
     let changed =
         subscriptions::update(&*acting(&call).await?, &desk(&call)?, call.param("id"), &patch).await?;
     Ok(Answer::json(200, &PushSubscription::from(changed)))
@@ -263,14 +278,22 @@ pub async fn update(call: Call) -> Result<Answer, Error> {
 
 /// An optional reason.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Reason {
     reason: Option<String>,
 }
 
+/// A reason as it is kept and shown: at most 200 characters.
+pub fn reason_of(text: Option<&str>) -> Result<Option<String>, Error> {
+    let Some(text) = text else { return Ok(None) };
+    name::check_text(text).map_err(|why| Error::invalid(format!("reason: {why}")))?;
+    Ok(Some(text.chars().take(200).collect()))
+}
+
 pub async fn pause(call: Call) -> Result<Answer, Error> {
-    find(&call).await?;
     let wish: Reason = call.json()?;
-    let reason: Option<String> = wish.reason.map(|reason| reason.chars().take(200).collect());
+    find(&call).await?;
+    let reason = reason_of(wish.reason.as_deref())?;
     let db = acting(&call).await?;
     subscriptions::pause(&db, &call.who.label(), call.param("id"), reason.as_deref()).await?;
     Ok(Answer::no_content())
@@ -289,10 +312,12 @@ pub async fn remove(call: Call) -> Result<Answer, Error> {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Rotation {
     /// Made where none is given.
     secret: Option<String>,
-    /// For how long both secrets sign; usually a day.
+    /// For how long both secrets sign, at most 30 days; nothing: a day.
+    #[schema(maximum = 2_592_000)]
     overlap_seconds: Option<u64>,
 }
 
@@ -308,14 +333,18 @@ const LONGEST_OVERLAP: u64 = 30 * 86_400;
 
 /// A new secret.
 pub async fn rotate(call: &Call, secret: Option<Secret>, overlap: Option<u64>) -> Result<Secret, Error> {
-    let overlap = Duration::from_secs(overlap.unwrap_or(USUAL_OVERLAP).min(LONGEST_OVERLAP));
+    let overlap = overlap.unwrap_or(USUAL_OVERLAP);
+    if overlap > LONGEST_OVERLAP {
+        return Err(Error::invalid(format!("overlap_seconds: must be at most {LONGEST_OVERLAP} (30 days)")));
+    }
+    let overlap = Duration::from_secs(overlap);
     let db = acting(call).await?;
     Ok(subscriptions::rotate_secret(&db, &desk(call)?, call.param("id"), secret, overlap).await?)
 }
 
 pub async fn rotate_secret(call: Call) -> Result<Answer, Error> {
-    find(&call).await?;
     let wish: Rotation = call.json()?;
+    find(&call).await?;
     let secret = rotate(&call, wish.secret.map(Secret::new), wish.overlap_seconds).await?;
     let view = Rotated { id: call.param("id").to_owned(), signing_secret: secret.expose().to_owned() };
     Ok(Answer::json(200, &view))

@@ -3,9 +3,11 @@
 use crate::error::Error;
 use crate::http::{Answer, Call};
 use crate::moment::Moment;
+use crate::ops::push::acting;
 use crate::store::samples::{self, Sample};
 use crate::store::sources::Head;
-use crate::store::{self};
+use crate::store::{self, StoreError};
+use hooks_shared::captured;
 use serde::Serialize;
 use time::{Duration, OffsetDateTime};
 use utoipa::ToSchema;
@@ -65,12 +67,26 @@ fn view(call: &Call, name: &str, head: Option<&Head>, last_hour: Option<i64>) ->
     }
 }
 
+/// Two samples are this far apart, or a little more.
+const SAMPLED_EVERY: Duration = Duration::minutes(2);
+
+/// What came since the first sample of the hour; of a source that is younger than an hour, everything.
+fn last_hour(head: &Head, first: Option<&Sample>, young: bool) -> Option<i64> {
+    if young { Some(head.sequence) } else { Some((head.sequence - first?.value as i64).max(0)) }
+}
+
 /// Every source that the caller may see: of the configuration and of the log, by name.
 pub async fn visible(call: &Call) -> Result<Vec<Source>, Error> {
     let db = call.session().await?;
     let heads = store::sources::heads(&db).await?;
     let hour_ago = OffsetDateTime::now_utc() - Duration::HOUR;
     let taken = samples::read(&db, "sequence", None, hour_ago).await?;
+    let first = |name: &str| taken.iter().find(|sample| sample.subject == name);
+    // Samples that go back for the hour tell all; where they do not, the source itself may be that young.
+    let told = |name: &str| first(name).is_some_and(|first| first.at < hour_ago + SAMPLED_EVERY);
+    let untold: Vec<String> =
+        heads.iter().map(|head| head.source.clone()).filter(|name| !told(name)).collect();
+    let young = store::sources::young(&db, &untold, hour_ago).await?;
     let mut names = call.state.source_names();
     names.extend(heads.iter().map(|head| head.source.clone()));
     names.sort();
@@ -79,9 +95,7 @@ pub async fn visible(call: &Call) -> Result<Vec<Source>, Error> {
     let visible = names.iter().filter(|name| sight.covers(name));
     let read = visible.map(|name| {
         let head = heads.iter().find(|head| head.source == *name);
-        let first = taken.iter().find(|sample| sample.subject == *name);
-        let last_hour = head.zip(first).map(|(head, first)| (head.sequence - first.value as i64).max(0));
-        view(call, name, head, last_hour)
+        view(call, name, head, head.and_then(|head| last_hour(head, first(name), young.contains(name))))
     });
     Ok(read.collect())
 }
@@ -144,6 +158,30 @@ pub async fn find(call: &Call) -> Result<SourceDetail, Error> {
 
 pub async fn show(call: Call) -> Result<Answer, Error> {
     Ok(Answer::json(200, &find(&call).await?))
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Renewable {
+    source: String,
+    /// Until then the next handshake replaces the secret.
+    renewable_until: Moment,
+}
+
+/// Lets the provider of the source in the path hand over another secret.
+pub async fn open_renewal(call: &Call) -> Result<OffsetDateTime, Error> {
+    let source = call.param("source");
+    if source.contains('\0') {
+        return Err(Error::NotFound("source"));
+    }
+    let db = acting(call).await?;
+    let until = captured::renew(&db, &call.who.label(), source).await.map_err(StoreError::Query)?;
+    until.ok_or(Error::NotFound("secret: the provider of this source has handed none over"))
+}
+
+pub async fn renew_secret(call: Call) -> Result<Answer, Error> {
+    let until = open_renewal(&call).await?;
+    let view = Renewable { source: call.param("source").to_owned(), renewable_until: Moment(until) };
+    Ok(Answer::json(200, &view))
 }
 
 #[derive(Debug, Serialize, ToSchema)]

@@ -115,6 +115,7 @@ pub async fn list(call: Call) -> Result<Answer, Error> {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct NewToken {
     #[serde(default)]
     name: String,
@@ -124,6 +125,7 @@ pub struct NewToken {
     /// `listener` where nothing is said.
     kind: Option<String>,
     /// Seconds, at most a year; nothing: until revoked.
+    #[schema(minimum = 1)]
     expires_in_seconds: Option<i64>,
 }
 
@@ -154,6 +156,7 @@ pub async fn show(call: Call) -> Result<Answer, Error> {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Transfer {
     /// A user's id; null, empty or `system` is nobody.
     #[serde(default, deserialize_with = "present")]

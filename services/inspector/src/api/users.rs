@@ -64,6 +64,7 @@ pub async fn show(call: Call) -> Result<Answer, Error> {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct UserChange {
     name: Option<String>,
     /// `admin` or `member`.
@@ -84,6 +85,7 @@ pub async fn update(call: Call) -> Result<Answer, Error> {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Deactivate {
     /// The person's address.
     #[serde(default)]
@@ -109,6 +111,7 @@ pub async fn reactivate(call: Call) -> Result<Answer, Error> {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ResetPassword {
     #[serde(default)]
     new_password: String,

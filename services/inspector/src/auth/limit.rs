@@ -23,6 +23,16 @@ pub const DEVICE_START: Limit = Limit { name: "device-start", burst: 10, seconds
 pub const DEVICE_POLL: Limit = Limit { name: "device-poll", burst: 60, seconds: 1 };
 pub const DEVICE_APPROVE: Limit = Limit { name: "device-approve", burst: 10, seconds: 6 };
 
+/// One row of the audit for one token, or one address, and one reason.
+pub const REFUSED_TOKEN: Limit = Limit { name: "refused-token", burst: 1, seconds: 60 };
+/// Rows of the audit for unknown tokens from all addresses together.
+pub const REFUSED_TOKENS: Limit = Limit { name: "refused-tokens", burst: 30, seconds: 10 };
+
+/// Whether there is a try to take. Only reads.
+pub async fn has_one(db: &Session, limit: Limit, subject: &str) -> Result<bool, Error> {
+    Ok(store::limits::has_one(db, &key(limit, subject), limit.burst, limit.seconds).await?)
+}
+
 /// Takes one try, or says how long to wait.
 pub async fn take(db: &Session, limit: Limit, subject: &str) -> Result<(), Error> {
     let wait = store::limits::take(db, &key(limit, subject), limit.burst, limit.seconds).await?;

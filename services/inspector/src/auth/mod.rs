@@ -5,6 +5,7 @@ pub mod device;
 pub mod idempotency;
 pub mod limit;
 pub mod password;
+mod refused;
 pub mod session;
 pub mod signup;
 
@@ -37,7 +38,7 @@ pub async fn identify(
 ) -> Result<(Who, Option<String>), Error> {
     if let Some(value) = incoming.header("authorization") {
         let text = token::from_authorization(value.as_bytes()).ok_or(Error::Unauthorized)?;
-        return Ok((by_token(state, text).await?, None));
+        return Ok((by_token(state, incoming, text).await?, None));
     }
     match cookie {
         Some(cookie) => session::resume(state, incoming, cookie).await,
@@ -70,15 +71,23 @@ pub async fn again(state: &State, who: &Who) -> Result<Option<Who>, Error> {
     Ok(Some(now))
 }
 
-async fn by_token(state: &State, text: &str) -> Result<Who, Error> {
+async fn by_token(state: &State, incoming: &Incoming, text: &str) -> Result<Who, Error> {
     let db = state.session().await?;
-    let row = store::tokens::find(&db, &token::hash(text)).await?.ok_or(Error::Unauthorized)?;
+    let Some((row, ended)) = store::tokens::find(&db, &token::hash(text)).await? else {
+        return Err(refused::unknown(&db, &incoming.origin).await?);
+    };
+    if let Some(reason) = ended {
+        return Err(refused::ended(&db, &incoming.origin, row, &reason).await?);
+    }
     let person = match row.owner_id {
+        None => None,
         Some(id) => {
             let owner = store::people::get(&db, id).await?.filter(|owner| owner.deactivated_at.is_none());
-            Some(owner.ok_or(Error::Unauthorized)?)
+            match owner {
+                None => return Err(refused::ended(&db, &incoming.origin, row, "owner_deactivated").await?),
+                owner => owner,
+            }
         }
-        None => None,
     };
     store::tokens::note_use(&db, row.id).await?;
     Ok(Who { person, browser: None, token: Some(row) })

@@ -6,6 +6,7 @@ use crate::state::State;
 use crate::store::Lent;
 use crate::who::{Origin, Who};
 use bytes::Bytes;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
 
@@ -73,7 +74,7 @@ impl Call {
         Ok(self.state.session().await?)
     }
 
-    /// The JSON body; an empty one counts as `{}`. Unknown members are ignored.
+    /// The JSON body; an empty one counts as `{}`. What a body may hold, its type says: each denies unknown members.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
         if self.body.is_empty() {
             return serde_json::from_slice(b"{}").map_err(|error| Error::invalid(words_of(&error)));
@@ -89,6 +90,12 @@ impl Call {
         serde_json::from_slice(&self.body).map_err(|error| Error::invalid(words_of(&error)))
     }
 
+    /// Refuses a JSON body with anything in it: the route takes none, so what it says would not be done.
+    pub fn expect_no_members(&self) -> Result<(), Error> {
+        let kind = self.incoming.header("content-type").unwrap_or_default();
+        if is_type(kind, "application/json") { self.json::<Nothing>().map(drop) } else { Ok(()) }
+    }
+
     /// The fields of a form.
     pub fn form(&self) -> Result<Pairs, Error> {
         let kind = self.incoming.header("content-type").unwrap_or_default();
@@ -99,18 +106,69 @@ impl Call {
     }
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
 pub(super) fn is_type(given: &str, wanted: &str) -> bool {
     given.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(wanted)
 }
 
 /// What is wrong with a body, without the names of our types.
-fn words_of(error: &serde_json::Error) -> String {
+pub fn words_of(error: &serde_json::Error) -> String {
     if error.is_syntax() || error.is_eof() {
         return format!("the body is not JSON: line {}, column {}", error.line(), error.column());
     }
     let text = error.to_string();
+    if let Some(words) = unknown_member(&text) {
+        return words;
+    }
     match text.split_once("expected struct ") {
         Some((before, _)) => format!("{before}expected an object"),
         None => text,
+    }
+}
+
+/// A misspelt member would be left out without a word, so it is refused, and those that exist are named. The text is
+/// serde's: "unknown field `…`, expected one of `…`, `…` at line 1 column 9".
+fn unknown_member(text: &str) -> Option<String> {
+    let rest = text.strip_prefix("unknown field `")?;
+    let (name, known) =
+        rest.rsplit_once("`, expected ").or_else(|| rest.rsplit_once("`, there are no fields"))?;
+    // Odd pieces are the known names, which hold no quote; what stands after them is a place.
+    let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+    let name: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
+    Some(match known.as_slice() {
+        [] => format!("{name}: is not a member of this body, which has none"),
+        known => format!("{name}: is not a member of this body; it has {}", known.join(", ")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code)]
+    struct Two {
+        a: Option<u8>,
+        b: Option<u8>,
+    }
+
+    #[test]
+    fn an_unknown_member_is_named_with_those_that_exist() {
+        let told = |text: &str| words_of(&serde_json::from_str::<Two>(text).expect_err(text));
+        assert_eq!(told(r#"{"c": 1}"#), "c: is not a member of this body; it has a, b");
+        // A name that looks like serde's own words.
+        assert_eq!(
+            told(r#"{"x`, expected `y": 1}"#),
+            "x`, expected `y: is not a member of this body; it has a, b"
+        );
+        let nothing = serde_json::from_str::<Nothing>(r#"{"c": 1}"#).map(drop);
+        assert_eq!(
+            words_of(&nothing.expect_err("no member")),
+            "c: is not a member of this body, which has none"
+        );
     }
 }

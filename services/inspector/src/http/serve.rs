@@ -21,8 +21,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How long a body may take to arrive, and a handler to answer.
-const BODY_TIME: Duration = Duration::from_secs(20);
+/// How long a handler may take to answer.
 const WORK_TIME: Duration = Duration::from_secs(30);
 
 /// The headers that handlers may ask for.
@@ -135,7 +134,7 @@ async fn admit(
     if let Some(refusal) = route.access.refusal(who) {
         return Err(refusal);
     }
-    let body = read(payload, route.body_limit).await?;
+    let body = read(payload, route.body_limit, state.body_time).await?;
     if route.method.changes() {
         let form =
             is_type(incoming.header("content-type").unwrap_or_default(), "application/x-www-form-urlencoded");
@@ -149,6 +148,9 @@ async fn admit(
     let params = params.map(|(name, value)| (name.to_owned(), decode(value))).collect();
     let call =
         Call { state: state.clone(), who: who.clone(), incoming: incoming.clone(), params, query, body };
+    if !route.is_page() && route.method.changes() && route.takes.is_none() {
+        call.expect_no_members()?;
+    }
     Ok((renewed, call))
 }
 
@@ -187,7 +189,7 @@ async fn work(route: &'static Route, call: Call, state: &State) -> Result<Answer
     }
 }
 
-async fn read(mut payload: web::Payload, limit: usize) -> Result<Bytes, Error> {
+async fn read(mut payload: web::Payload, limit: usize, time: Duration) -> Result<Bytes, Error> {
     let reading = async {
         let mut body = BytesMut::new();
         while let Some(chunk) = payload.next().await {
@@ -199,7 +201,7 @@ async fn read(mut payload: web::Payload, limit: usize) -> Result<Bytes, Error> {
         }
         Ok(body.freeze())
     };
-    timeout(BODY_TIME, reading).await.map_err(|_| Error::BrokenBody)?
+    timeout(time, reading).await.map_err(|_| Error::SlowBody(time.as_secs()))?
 }
 
 fn incoming(request: &HttpRequest, state: &State) -> Incoming {
@@ -262,7 +264,7 @@ fn refuse(incoming: &Incoming, who: &Who, error: Error) -> HttpResponse {
         _ => {}
     }
     let mut response = finish(incoming, answer);
-    if matches!(error, Error::TooLarge(_) | Error::BrokenBody) {
+    if matches!(error, Error::TooLarge(_) | Error::BrokenBody | Error::SlowBody(_)) {
         // What is left of the body is not read.
         response.head_mut().set_connection_type(actix_web::http::ConnectionType::Close);
     }

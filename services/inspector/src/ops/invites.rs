@@ -37,7 +37,10 @@ pub fn role_of(text: &str) -> Result<&'static str, Error> {
 pub async fn create(call: &Call, role: &str, scopes: &[String], ttl: Option<i64>) -> Result<Made, Error> {
     let role = role_of(role)?;
     let scopes = clean_scopes(scopes)?;
-    let lifetime = ttl.filter(|seconds| *seconds > 0).unwrap_or(USUAL_LIFE).min(LONGEST_LIFE);
+    if ttl.is_some_and(|seconds| seconds < 1) {
+        return Err(Error::invalid("ttl_seconds: must be at least 1; leave it out for an invite of 7 days"));
+    }
+    let lifetime = ttl.unwrap_or(USUAL_LIFE).min(LONGEST_LIFE);
     let (id, code) = (Uuid::new_v4(), invite::mint());
     let new = NewInvite {
         id,

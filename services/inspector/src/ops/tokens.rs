@@ -16,8 +16,8 @@ use uuid::Uuid;
 /// The word by which the subscribe service looks at its open streams again.
 const HINT: &str = "!tokens";
 const MOST_SCOPES: usize = 200;
-/// A year.
-pub const LONGEST_LIFE: i64 = 365 * 86_400;
+/// Seconds.
+const LONGEST_LIFE: i64 = token::LONGEST_LIFE.as_secs() as i64;
 
 /// What is asked for.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct Wish {
     pub kind: TokenKind,
     pub scopes: Vec<String>,
     pub ephemeral: bool,
-    /// Seconds.
+    /// Seconds, at least 1; cut to a year. None: until it is revoked.
     pub lifetime: Option<i64>,
 }
 
@@ -57,6 +57,11 @@ fn check(wish: &Wish) -> Result<(), Error> {
     if wish.scopes.is_empty() {
         return Err(Error::invalid(format!("scopes required for kind={}", wish.kind.as_str())));
     }
+    if wish.lifetime.is_some_and(|seconds| seconds < 1) {
+        return Err(Error::invalid(
+            "expires_in_seconds: must be at least 1; leave it out for a token that is good until it is revoked",
+        ));
+    }
     Ok(())
 }
 
@@ -84,8 +89,7 @@ pub async fn create_own(call: &Call, mut wish: Wish) -> Result<(TokenRow, Secret
 async fn create(call: &Call, wish: &Wish, owner_id: Option<Uuid>) -> Result<(TokenRow, Secret), Error> {
     let db = call.session().await?;
     let text = token::mint();
-    let lifetime =
-        wish.lifetime.filter(|seconds| *seconds > 0).map(|seconds| seconds.min(LONGEST_LIFE) as f64);
+    let lifetime = wish.lifetime.map(|seconds| seconds.min(LONGEST_LIFE) as f64);
     let new = NewToken {
         id: Uuid::new_v4(),
         name: wish.name.trim(),

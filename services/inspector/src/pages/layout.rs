@@ -161,6 +161,7 @@ fn notice(call: &Call) -> Markup {
         Some("tested") => "A test event is on its way: this is its delivery.",
         Some("revoked") => "Revoked.",
         Some("changed") => "Changed.",
+        Some("renewable") => "The next handshake of the provider replaces the secret.",
         Some("deactivated") => "Deactivated: sessions and tokens have ended.",
         Some("reactivated") => "Reactivated.",
         Some("approved") => "Confirmed. The command line gets its token now.",

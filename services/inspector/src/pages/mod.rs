@@ -68,6 +68,7 @@ fn operating() -> Vec<Route> {
         route!(Post "/deliveries/{id}/cancel" Admin delivery::cancel),
         route!(Get "/sources" Reader sources::list),
         route!(Get "/sources/{name}" Reader sources::show),
+        route!(Post "/sources/{source}/renew-secret" Admin sources::renew_secret),
         route!(Get "/sources/{source}/rejected/{id}" Admin rejected::show),
         route!(Get "/listeners" Reader sources::listeners),
         route!(Get "/push" Reader push::list),

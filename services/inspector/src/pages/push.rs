@@ -3,7 +3,7 @@
 use super::fields::{choice, copy};
 use super::layout::{csrf, detail, page};
 use super::standing::Board;
-use crate::api::push::{find, make, read_wish, rotate as rotate_secret, visible};
+use crate::api::push::{find, make, read_wish, reason_of, rotate as rotate_secret, visible};
 use crate::error::Error;
 use crate::http::{Answer, Call, encode};
 use crate::ops::push::acting;
@@ -71,7 +71,7 @@ fn back(call: &Call, done: &str) -> Answer {
 pub async fn pause(call: Call) -> Result<Answer, Error> {
     find(&call).await?;
     let form = call.form()?;
-    let reason: Option<String> = form.get("reason").map(|reason| reason.chars().take(200).collect());
+    let reason = reason_of(form.get("reason"))?;
     let db = acting(&call).await?;
     subscriptions::pause(&db, &call.who.label(), call.param("id"), reason.as_deref()).await?;
     Ok(back(&call, "paused"))

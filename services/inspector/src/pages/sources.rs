@@ -1,11 +1,11 @@
 //! Sources and who listens to them.
 
-use super::fields::copy;
+use super::fields::{button, copy};
 use super::layout::{detail, page};
 use super::plot::{self, Span, Unit};
 use super::rejected;
 use super::words::{badge, full, full_or, grouped, when, when_or};
-use crate::api::sources::{Listener, SourceDetail, find, visible, visible_listeners};
+use crate::api::sources::{Listener, SourceDetail, find, open_renewal, visible, visible_listeners};
 use crate::error::Error;
 use crate::http::{Answer, Call, encode};
 use crate::store;
@@ -113,7 +113,7 @@ fn handshake(call: &Call, found: &SourceDetail, captured: Option<&Captured>) -> 
                     Some(until) => { "is taken until " (full(until)) },
                     None => {
                         "is refused: only the first is taken"
-                        @if call.who.is_admin() { br; code { "hooksctl sources renew-secret " (found.source.name) } span.faint { " lets in another" } }
+                        @if call.who.is_admin() { (renewal(call, &found.source.name)) }
                     },
                 } }
             }
@@ -126,6 +126,18 @@ fn handshake(call: &Call, found: &SourceDetail, captured: Option<&Captured>) -> 
             }
         } } }
     }
+}
+
+fn renewal(call: &Call, source: &str) -> Markup {
+    let path = format!("/sources/{}/renew-secret", encode(source));
+    let question = "Let the next handshake replace the secret, for ten minutes? Whoever comes first in that time owns the \
+        source; until then the present secret stays in force.";
+    html! { div.buttons { (button(call, &path, "Let in another", "", Some(question))) } }
+}
+
+pub async fn renew_secret(call: Call) -> Result<Answer, Error> {
+    open_renewal(&call).await?;
+    Ok(Answer::see(format!("/sources/{}?done=renewable", encode(call.param("source")))))
 }
 
 pub async fn listeners(call: Call) -> Result<Answer, Error> {

@@ -15,11 +15,18 @@ pub async fn take(db: &Session, key: &str, burst: u32, seconds: u32) -> Result<O
     if db.row(TAKE, &[&key, &burst, &seconds]).await?.is_some() {
         return Ok(None);
     }
+    Ok(Some(wait(db, key, burst, seconds).await?.unwrap_or(seconds)))
+}
+
+/// Whether there is one to take. Only reads: for what a stranger can ask as often as they like.
+pub async fn has_one(db: &Session, key: &str, burst: u32, seconds: u32) -> Result<bool> {
+    let wait = wait(db, key, f64::from(burst), f64::from(seconds)).await?;
+    Ok(wait.is_none_or(|wait| wait <= 0.0))
+}
+
+async fn wait(db: &Session, key: &str, burst: f64, seconds: f64) -> Result<Option<f64>> {
     let row = db.row(WAIT, &[&key, &burst, &seconds]).await?;
-    Ok(Some(match row {
-        Some(row) => row.try_get("wait")?,
-        None => seconds,
-    }))
+    Ok(row.map(|row| row.try_get("wait")).transpose()?)
 }
 
 pub async fn give_back(db: &Session, key: &str, seconds: u32) -> Result<()> {

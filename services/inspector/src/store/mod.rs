@@ -45,6 +45,7 @@ pub fn statements() -> Vec<Sql> {
         sources::STATEMENTS,
         standing::STATEMENTS,
         tokens::STATEMENTS,
+        hooks_shared::captured::STATEMENTS,
     ]
     .concat()
 }

@@ -1,15 +1,18 @@
 //! Sources as the log knows them, and what else is known of them.
 
 use super::Result;
+use super::days::Day;
 use hooks_shared::db::{Session, Sql};
 use hooks_shared::sql;
+use std::collections::BTreeSet;
 use time::OffsetDateTime;
 use tokio_postgres::Row;
 
 const HEADS: Sql = sql!("sources_heads.sql");
+const YOUNG: Sql = sql!("sources_young.sql");
 const HANDSHAKES: Sql = sql!("sources_handshakes.sql");
 const CAPTURED: Sql = sql!("sources_captured.sql");
-pub(super) const STATEMENTS: &[Sql] = &[HEADS, HANDSHAKES, CAPTURED];
+pub(super) const STATEMENTS: &[Sql] = &[HEADS, YOUNG, HANDSHAKES, CAPTURED];
 
 /// The newest sequence of a source, and when it arrived.
 #[derive(Debug, Clone)]
@@ -34,6 +37,18 @@ pub async fn heads(db: &Session) -> Result<Vec<Head>> {
         })
     };
     db.rows(HEADS, &[]).await?.iter().map(read).collect()
+}
+
+/// Those of these sources all of whose events came since.
+pub async fn young(db: &Session, sources: &[String], since: OffsetDateTime) -> Result<Vec<String>> {
+    let mut young = Vec::new();
+    let days = BTreeSet::from([Day::of(since), Day::of(OffsetDateTime::now_utc())]);
+    for day in days.iter().filter(|_| !sources.is_empty()) {
+        for row in db.rows(YOUNG, &[&sources, &day.start(), &day.end(), &since]).await? {
+            young.push(row.try_get("source")?);
+        }
+    }
+    Ok(young)
 }
 
 /// An answered challenge.

@@ -71,9 +71,10 @@ pub struct NewToken<'a> {
     pub lifetime: Option<f64>,
 }
 
-/// The live token whose text hashes to this.
-pub async fn find(db: &Session, secret_hash: &[u8]) -> Result<Option<TokenRow>> {
-    db.row(FIND, &[&secret_hash]).await?.as_ref().map(TokenRow::from_row).transpose()
+/// The token whose text hashes to this, and `revoked` or `expired` where it no longer counts.
+pub async fn find(db: &Session, secret_hash: &[u8]) -> Result<Option<(TokenRow, Option<String>)>> {
+    let row = db.row(FIND, &[&secret_hash]).await?;
+    row.map(|row| Ok((TokenRow::from_row(&row)?, row.try_get("ended")?))).transpose()
 }
 
 /// Notes the use, at most once a minute.

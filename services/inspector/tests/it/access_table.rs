@@ -97,6 +97,8 @@ const ADMIN: &[&str] = &[
     "GET /api/audit/export",
     "GET /api/sources/{source}/rejected",
     "GET /api/sources/{source}/rejected/{id}",
+    "POST /api/sources/{source}/renew-secret",
+    "POST /sources/{source}/renew-secret",
     "POST /api/push-subscriptions",
     "PATCH /api/push-subscriptions/{id}",
     "DELETE /api/push-subscriptions/{id}",

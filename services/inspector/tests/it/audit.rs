@@ -40,7 +40,9 @@ impl Story {
         let desk = Desk::open_with("push: {allow_destinations: [loopback]}").await;
         let ada = desk.person("admin", "ada@example.com", &[]).await;
         desk.store("alpha", "1 hour", &[Stored { body: b"{}", ..Stored::default() }; 3]).await;
-        let mut secrets = Secrets(vec![PASSWORD.to_owned()]);
+        let captured = "insert into captured_secrets (source, sealed) values ('alpha', 'sealed-bytes')";
+        desk.db.execute(captured, &[]).await;
+        let mut secrets = Secrets(vec![PASSWORD.to_owned(), "sealed-bytes".to_owned()]);
         secrets.of_browser(&ada);
         Self { desk, ada, secrets }
     }
@@ -99,6 +101,15 @@ impl Story {
         self.act("POST", &format!("{path}/revoke"), Value::Null).await;
         let own = self.act("POST", "/api/me/tokens", json!({"name": "mine", "scopes": ["account"]})).await;
         self.secrets.note(&own["plaintext"]);
+        self.act(
+            "POST",
+            &format!("/api/me/tokens/{}/revoke", own["id"].as_str().expect("an id")),
+            Value::Null,
+        )
+        .await;
+        let ended = own["plaintext"].as_str().expect("a token");
+        assert_eq!(self.desk.get(As::Token(ended), "/api/me").await.status, 401);
+        self.act("POST", "/api/sources/alpha/renew-secret", Value::Null).await;
         for answer in ["approve", "deny"] {
             let started = done(
                 &self
@@ -115,8 +126,12 @@ impl Story {
                 401,
             )
             .await;
-            let wish =
-                json!({"user_code": code, "password": "a phrase of her own", "granted_scopes": ["alpha"]});
+            let wish = match answer {
+                "deny" => json!({"user_code": code}),
+                _ => {
+                    json!({"user_code": code, "password": "a phrase of her own", "granted_scopes": ["alpha"]})
+                }
+            };
             self.act("POST", &format!("/api/auth/device/{answer}"), wish).await;
             if answer == "approve" {
                 let poll = json!({"device_code": started["device_code"]});
@@ -181,9 +196,11 @@ const TOLD: &[&str] = &[
     "session.create done",
     "session.create refused",
     "session.delete done",
+    "source.renew_secret done",
     "token.create done",
     "token.revoke done",
     "token.transfer_owner done",
+    "token.use refused",
     "user.create done",
     "user.deactivate done",
     "user.password_change done",

@@ -64,8 +64,13 @@ impl Desk {
 
     /// An inspector on a database that is there already.
     pub async fn on(db: TestDb, extra: &str) -> Self {
+        Self::with(db, extra, Seams::default()).await
+    }
+
+    /// One with something put in the place of the real thing.
+    pub async fn with(db: TestDb, extra: &str, seams: Seams) -> Self {
         let keyring = Keyring::parse(&Keyring::mint("k1")).expect("a key");
-        let seams = Seams { keyring: Some(keyring), ..Seams::default() };
+        let seams = Seams { keyring: Some(keyring), ..seams };
         let running = app::build(config(&db, extra), "127.0.0.1:0", "127.0.0.1:0", seams)
             .await
             .expect("the inspector starts");

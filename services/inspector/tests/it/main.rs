@@ -3,6 +3,7 @@
 mod access;
 mod access_table;
 mod audit;
+mod bodies;
 mod desk;
 mod device;
 mod events;

@@ -3,6 +3,7 @@
 use crate::desk::{As, Browser, Desk, PASSWORD, Stored};
 use hooks_inspector::store::statements;
 use hooks_shared::event::encode_headers;
+use serde_json::{Value, json};
 
 const LOOPBACK: &str = "push: {allow_destinations: [loopback]}";
 
@@ -213,10 +214,71 @@ async fn a_secret_that_was_handed_over_is_told_of_and_never_shown() {
     desk.db
         .execute("insert into captured_secrets (source, sealed) values ('alpha', 'sealed-bytes')", &[])
         .await;
+    let bob = desk.person("member", "bob@example.com", &["alpha"]).await;
     let page = desk.get(As::Browser(&ada), "/sources/alpha").await.text();
-    assert!(page.contains("only the first is taken") && page.contains("renew-secret alpha"), "{page}");
+    let action = "action=\"/sources/alpha/renew-secret\"";
+    assert!(page.contains("only the first is taken") && page.contains(action), "{page}");
     assert!(!page.contains("sealed-bytes"), "{page}");
-    desk.db.execute("update captured_secrets set renewable_until = now() + interval '1 hour'", &[]).await;
-    let open = desk.get(As::Browser(&ada), "/sources/alpha").await.text();
-    assert!(open.contains("is taken until"), "{open}");
+    let seen = desk.get(As::Browser(&bob), "/sources/alpha").await.text();
+    assert!(seen.contains("only the first is taken") && !seen.contains(action), "{seen}");
+}
+
+#[tokio::test]
+async fn an_administrator_lets_a_provider_hand_over_another_secret() {
+    let desk = Desk::open().await;
+    let ada = desk.person("admin", "ada@example.com", &[]).await;
+    let path = "/api/sources/alpha/renew-secret";
+    // Where none was handed over, the first needs no leave.
+    let none = desk.call(As::Browser(&ada), "POST", path, Value::Null).await;
+    assert_eq!(none.status, 404, "{}", none.text());
+    assert!(none.text().contains("handed none over"), "{}", none.text());
+    desk.db
+        .execute("insert into captured_secrets (source, sealed) values ('alpha', 'sealed-bytes')", &[])
+        .await;
+    let done = desk.call(As::Browser(&ada), "POST", path, Value::Null).await;
+    assert_eq!((done.status, &done.json()["source"]), (200, &json!("alpha")), "{}", done.text());
+    let row = desk
+        .db
+        .query_one(
+            "select extract(epoch from renewable_until - clock_timestamp())::float8 / 60 as minutes, \
+             to_char(renewable_until at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS') as until from captured_secrets",
+            &[],
+        )
+        .await;
+    let (minutes, until): (f64, String) = (row.get("minutes"), row.get("until"));
+    assert!((9.0..=10.0).contains(&minutes), "{minutes}");
+    assert!(
+        done.json()["renewable_until"].as_str().is_some_and(|told| told.starts_with(&until)),
+        "{}",
+        done.text()
+    );
+    desk.db.execute("update captured_secrets set renewable_until = null", &[]).await;
+    let form = desk.form(Some(&ada), "/sources/alpha/renew-secret", &[]).await;
+    assert_eq!((form.status, form.header("location")), (303, Some("/sources/alpha?done=renewable")));
+    let open = desk.get(As::Browser(&ada), "/sources/alpha?done=renewable").await.text();
+    assert!(open.contains("is taken until") && open.contains("replaces the secret"), "{open}");
+    let audited =
+        desk.db.query("select actor, subject from audit where action = 'source.renew_secret'", &[]).await;
+    let audited: Vec<(String, String)> = audited.iter().map(|row| (row.get(0), row.get(1))).collect();
+    assert_eq!(audited, vec![("ada@example.com".to_owned(), "source:alpha".to_owned()); 2]);
+}
+
+/// Before there is a sample an hour old, what a source had is counted from its first event.
+#[tokio::test]
+async fn the_events_of_the_first_hour_are_all_counted() {
+    let desk = Desk::open().await;
+    let ada = desk.person("admin", "ada@example.com", &[]).await;
+    desk.store("alpha", "10 minutes", &[Stored::default(); 3]).await;
+    desk.store("beta", "90 minutes", &[Stored::default(); 3]).await;
+    // The first sample comes after the events.
+    let take = statements().into_iter().find(|sql| sql.name == "samples_take");
+    let take = format!("delete from samples; {}", take.expect("the sampler's").text);
+    desk.db.client().await.batch_execute(&take).await.expect("a sample");
+    desk.store("beta", "1 minute", &[Stored::default(); 2]).await;
+    let told = desk.get(As::Browser(&ada), "/api/sources").await.json();
+    let last_hour = |name: &str| {
+        let sources = told["sources"].as_array().expect("a list");
+        sources.iter().find(|source| source["name"] == name).expect("the source")["last_hour"].clone()
+    };
+    assert_eq!((last_hour("alpha"), last_hour("beta")), (json!(3), json!(2)), "{told}");
 }

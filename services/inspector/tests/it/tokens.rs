@@ -179,3 +179,66 @@ async fn a_token_changes_hands() {
         assert_eq!(desk.call(As::Token(&admin), "PATCH", &path, body.clone()).await.status, status, "{body}");
     }
 }
+
+/// Rows of refused tokens in the audit: their reasons, oldest first.
+async fn refused(desk: &Desk) -> Vec<String> {
+    let sql = "select details->>'reason' as reason from audit where action = 'token.use' and outcome = 'refused' order by id";
+    desk.db.query(sql, &[]).await.iter().map(|row| row.get("reason")).collect()
+}
+
+#[tokio::test]
+async fn a_token_that_is_not_taken_is_told_once_a_minute() {
+    let desk = Desk::open().await;
+    let admin = desk.person("admin", "ada@example.com", &[]).await;
+    let gone = desk.person("member", "gone@example.com", &["alpha"]).await;
+    let [revoked, expired] =
+        [desk.token("pat", &["admin"], None).await, desk.token("pat", &["admin"], None).await];
+    let of_gone = desk.token("pat", &["account"], Some(gone.user_id)).await;
+    for (sql, token) in [
+        ("update tokens set revoked_at = now() where secret_hash = $1", &revoked),
+        ("update tokens set expires_at = now() where secret_hash = $1", &expired),
+    ] {
+        desk.db.execute(sql, &[&hooks_shared::token::hash(token)]).await;
+    }
+    desk.db.execute("update people set deactivated_at = now() where email = 'gone@example.com'", &[]).await;
+    let strangers: Vec<String> = (0..3).map(|_| hooks_shared::token::mint().expose().to_owned()).collect();
+    let bad = [&revoked, &expired, &of_gone].into_iter().chain(&strangers);
+    let bad: Vec<&String> = bad.collect();
+    let try_all = async || {
+        for token in &bad {
+            assert_eq!(desk.get(As::Token(token), "/api/tokens").await.status, 401);
+            // Where anybody may come, a bad token is nobody, and told of all the same.
+            assert_eq!(desk.get(As::Token(token), "/api/openapi.json").await.status, 200);
+        }
+    };
+    try_all().await;
+    let once = ["revoked", "expired", "owner_deactivated", "unknown"];
+    assert_eq!(refused(&desk).await, once);
+    // A minute later.
+    let later = "update rate_limits set full_at = full_at - interval '1 minute'";
+    desk.db.execute(later, &[]).await;
+    try_all().await;
+    assert_eq!(refused(&desk).await, [once, once].concat());
+    let rows = desk.get(As::Browser(&admin), "/api/audit?action=token.use").await;
+    assert!(rows.text().contains("token pat admin") && rows.text().contains("127.0.0.1"), "{}", rows.text());
+    for token in bad {
+        assert!(!rows.text().contains(token.as_str()), "a token stands in the audit");
+        let hash = hex::encode(hooks_shared::token::hash(token));
+        assert!(!rows.text().contains(&hash), "what is stored of a token stands in the audit");
+    }
+}
+
+/// However many addresses a stranger has.
+#[tokio::test]
+async fn unknown_tokens_from_everywhere_do_not_fill_the_audit() {
+    let desk = Desk::open_with("trusted_proxies: [127.0.0.1]").await;
+    let token = hooks_shared::token::mint();
+    for n in 0..40 {
+        let address = format!("192.0.2.{n}");
+        let headers = [("X-Forwarded-For", address.as_str())];
+        let answer = desk.send(As::Token(token.expose()), "GET", "/api/tokens", &headers, b"").await;
+        assert_eq!(answer.status, 401, "{}", answer.text());
+    }
+    let told = refused(&desk).await.len();
+    assert!((30..40).contains(&told), "{told}");
+}

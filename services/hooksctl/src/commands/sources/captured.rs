@@ -5,14 +5,11 @@ use crate::options::Global;
 use crate::output::{line, note, rfc3339};
 use crate::store;
 use anyhow::Result;
+use hooks_shared::captured;
 use hooks_shared::db::{Session, SessionOptions};
 use hooks_shared::sealed::Place;
 use serde_json::json;
 use time::OffsetDateTime;
-
-/// For how long another handshake is let in: enough to press the button at the provider, and no more, since whoever
-/// comes first in that time owns the source.
-const RENEWABLE_SECONDS: f64 = 600.0;
 
 #[derive(Debug, clap::Args)]
 pub struct SourceArg {
@@ -23,12 +20,11 @@ pub struct SourceArg {
 /// Opens the door for another handshake.
 pub async fn renew(global: &Global, SourceArg { source }: &SourceArg) -> Result<()> {
     let session = session().await?;
-    let row = session
-        .row(store::RENEW_SECRET, &[source, &RENEWABLE_SECONDS])
+    let until = captured::renew(&session, "hooksctl sources renew-secret", source)
         .await
         .map_err(database::failed)?
         .ok_or_else(|| none_captured(source))?;
-    let until = rfc3339(row.get::<_, OffsetDateTime>("renewable_until"));
+    let until = rfc3339(until);
     if global.json {
         return line(&json!({"source": source, "renewable_until": until}).to_string());
     }
