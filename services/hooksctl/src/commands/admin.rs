@@ -1,11 +1,10 @@
 //! `hooksctl admin`: what needs the database because there is nobody to ask yet.
 
-use super::{Refused, database};
+use super::{Refused, database, lifetime};
 use crate::options::Global;
 use crate::output::{line, note, rfc3339};
 use crate::store;
 use anyhow::Result;
-use hooks_shared::config::parse_duration;
 use hooks_shared::db::SessionOptions;
 use hooks_shared::invite;
 use serde_json::json;
@@ -26,7 +25,7 @@ pub enum Command {
 #[derive(Debug, clap::Args)]
 pub struct InitArgs {
     /// For how long the link is good
-    #[arg(long, value_parser = parse_duration, default_value = "24h", value_name = "DURATION")]
+    #[arg(long, visible_alias = "ttl", value_parser = lifetime::of_invite, default_value = "24h", value_name = "DURATION")]
     expires_in: Duration,
     /// Also where there are people
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! `hooksctl audit`: who did what, through the inspector's API.
 
-use crate::moment::parse_moment;
+use super::window::Window;
 use crate::options::Global;
 use crate::output::fields::{list, moment, number, text};
 use crate::output::{Colour, Paint, note, printable, raw};
@@ -24,15 +24,8 @@ pub struct Args {
     /// Only what was done, or what was refused
     #[arg(long, value_parser = ["done", "refused"])]
     outcome: Option<String>,
-    /// At or after this: RFC 3339, or how long ago
-    #[arg(long, value_parser = parse_moment, value_name = "TIME")]
-    from: Option<String>,
-    /// Before this: RFC 3339, or how long ago
-    #[arg(long, value_parser = parse_moment, value_name = "TIME")]
-    to: Option<String>,
-    /// At most this many
-    #[arg(long, short = 'n', default_value = "50", value_parser = clap::value_parser!(u32).range(1..))]
-    limit: u32,
+    #[command(flatten)]
+    window: Window,
     /// All that fits, as a file on standard output
     #[arg(long, value_parser = ["csv", "jsonl"], conflicts_with = "limit")]
     export: Option<String>,
@@ -42,14 +35,14 @@ pub async fn run(global: &Global, args: Args) -> Result<()> {
     let inspector = global.inspector()?;
     let way: &[&str] = if args.export.is_some() { &["api", "audit", "export"] } else { &["api", "audit"] };
     let mut url = inspector.url(way);
-    let page = args.export.is_none().then(|| args.limit.min(100).to_string());
+    let page = args.export.is_none().then(|| args.window.page());
     let given = [
         ("actor", &args.actor),
         ("action", &args.action),
         ("target", &args.target),
         ("outcome", &args.outcome),
-        ("since", &args.from),
-        ("until", &args.to),
+        ("since", &args.window.from),
+        ("until", &args.window.to),
         ("format", &args.export),
         ("limit", &page),
     ];
@@ -66,7 +59,8 @@ pub async fn run(global: &Global, args: Args) -> Result<()> {
         }
         return Ok(());
     }
-    let (rows, more) = Pages::new(&inspector, url, "events", "audit").take(args.limit as usize).await?;
+    let (rows, more) =
+        Pages::new(&inspector, url, "events", "audit").take(args.window.limit as usize).await?;
     if rows.is_empty() && !global.json {
         note("nothing");
     }

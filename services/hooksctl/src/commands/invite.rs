@@ -1,11 +1,11 @@
 //! `hooksctl invite`: how people come in, through the inspector's API.
 
+use super::lifetime;
 use crate::options::Global;
 use crate::output::fields::{list as lines, moment, text, texts};
 use crate::output::{Colour, Paint, line, note};
 use crate::server::Pages;
 use anyhow::Result;
-use hooks_shared::config::parse_duration;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -26,10 +26,16 @@ pub struct CreateArgs {
     #[arg(long, value_parser = ["admin", "member"], default_value = "member")]
     role: String,
     /// A source that a member may see; several by repeating it or with commas
-    #[arg(long = "scope", short = 's', value_delimiter = ',', value_name = "SOURCE")]
+    #[arg(
+        long = "scope",
+        visible_alias = "scopes",
+        short = 's',
+        value_delimiter = ',',
+        value_name = "SOURCE"
+    )]
     scopes: Vec<String>,
     /// For how long the link is good, at most 90d
-    #[arg(long, value_parser = parse_duration, default_value = "7d", value_name = "DURATION")]
+    #[arg(long, visible_alias = "ttl", value_parser = lifetime::of_invite, default_value = "7d", value_name = "DURATION")]
     expires_in: Duration,
 }
 
@@ -37,7 +43,7 @@ pub struct CreateArgs {
 #[derive(Debug, clap::Args)]
 pub struct ListArgs {
     /// Those that were used, too
-    #[arg(long)]
+    #[arg(long, visible_alias = "include-consumed")]
     all: bool,
 }
 

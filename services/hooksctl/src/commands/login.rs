@@ -19,7 +19,13 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 pub struct LoginArgs {
     /// Ask for a source to look at; several by repeating it or with commas
-    #[arg(long = "scope", short = 's', value_delimiter = ',', value_name = "SOURCE")]
+    #[arg(
+        long = "scope",
+        visible_alias = "scopes",
+        short = 's',
+        value_delimiter = ',',
+        value_name = "SOURCE"
+    )]
     scopes: Vec<String>,
     /// Ask for everything an administrator may do
     #[arg(long)]

@@ -13,6 +13,7 @@ pub mod event_replay;
 pub mod events;
 pub mod forward;
 pub mod invite;
+pub mod lifetime;
 pub mod login;
 pub mod migrate;
 pub mod prune;
@@ -26,6 +27,7 @@ pub mod tail;
 pub mod token;
 pub mod user;
 pub mod verify;
+pub mod window;
 
 /// The work was done and its result is no: exit code 1.
 #[derive(Debug, thiserror::Error)]

@@ -54,7 +54,13 @@ pub struct UpdateArgs {
     #[arg(long, value_parser = ["admin", "member"])]
     role: Option<String>,
     /// The sources a member may see, in place of those before; several by repeating it or with commas
-    #[arg(long = "scope", short = 's', value_delimiter = ',', value_name = "SOURCE")]
+    #[arg(
+        long = "scope",
+        visible_alias = "scopes",
+        short = 's',
+        value_delimiter = ',',
+        value_name = "SOURCE"
+    )]
     scopes: Vec<String>,
     /// No source at all
     #[arg(long, conflicts_with = "scopes")]

@@ -1,14 +1,13 @@
 //! Text from strangers made fit for a terminal, and quantities for people.
 
+use hooks_shared::name::is_steering;
 use std::time::Duration;
 
 /// `text` without anything that could steer a terminal: control characters are shown as escapes.
 pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        let steers = c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if steers { out.extend(c.escape_default()) } else { out.push(c) }
+        if is_steering(c) { out.extend(c.escape_default()) } else { out.push(c) }
     }
     out
 }

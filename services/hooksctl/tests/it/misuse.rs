@@ -32,7 +32,7 @@ async fn arguments_are_checked_before_anything_is_asked() {
         run("hooksctl", args, &[("HOOKS_SERVER", &nowhere), ("HOOKS_TOKEN", "hk_x")], b"").await
     };
     let to = ["--to", "http://127.0.0.1:9/"];
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 12] = [
         (&["forward", "demo", "--to", "localhost:3000"], "http://localhost:3000/webhooks"),
         (&["forward", "demo", "--to", "ftp://x/"], "--to"),
         (&["forward", "demo", to[0], to[1], "--since", "newest"], "latest"),
@@ -42,9 +42,32 @@ async fn arguments_are_checked_before_anything_is_asked() {
         (&["replay", "demo", "9..5", to[0], to[1]], "ends before it begins"),
         (&["replay", "demo", to[0], to[1]], "required"),
         (&["tail", "demo", "--server", "localhost:8081"], "HOOKS_SERVER"),
+        (&["token", "create", "--scopes", "demo", "--expires-in", "366d"], "at most 365d"),
+        (&["token", "create", "--scope", "demo", "--name", "a\u{202e}b"], "--name holds U+202E"),
+        (&["invite", "create", "--ttl", "91d"], "at most 90d"),
     ];
     for (args, part) in cases {
         assert_says(&ctl(args).await, 2, &[part]);
+    }
+}
+
+/// The same thing is asked for by the same name everywhere, and by the original client's too.
+#[tokio::test]
+async fn options_are_called_alike() {
+    let cases: [(&[&str], &[&str]); 7] = [
+        (&["token", "create"], &["-s, --scope <", "[alias: --scopes]", "--expires-in <DURATION>"]),
+        (&["invite", "create"], &["-s, --scope <", "[alias: --scopes]", "--expires-in <DURATION>", "--ttl"]),
+        (&["admin", "init"], &["--expires-in <DURATION>", "--ttl"]),
+        (&["user", "update"], &["-s, --scope <", "[alias: --scopes]"]),
+        (&["login"], &["-s, --scope <", "[alias: --scopes]"]),
+        (&["token", "list"], &["--all", "--include-revoked"]),
+        (&["invite", "list"], &["--all", "--include-consumed"]),
+    ];
+    for (command, parts) in cases {
+        let help = run("hooksctl", &[command, &["--help"]].concat(), &[], b"").await.expect_success();
+        for part in parts {
+            assert!(help.stdout.contains(part), "{command:?} has no `{part}`:\n{}", help.stdout);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Deliveries listed.
 
 use crate::commands::push;
-use crate::moment::parse_moment;
+use crate::commands::window::Window;
 use crate::options::Global;
 use crate::output::fields::{list, moment, number, text};
 use crate::output::{Colour, Paint, note};
@@ -21,15 +21,8 @@ pub struct Args {
     /// Only in this state
     #[arg(long, value_parser = ["pending", "processing", "delivered", "failed", "cancelled"])]
     state: Option<String>,
-    /// Made at or after this: RFC 3339, or how long ago
-    #[arg(long, value_parser = parse_moment, value_name = "TIME")]
-    from: Option<String>,
-    /// Made before this: RFC 3339, or how long ago
-    #[arg(long, value_parser = parse_moment, value_name = "TIME")]
-    to: Option<String>,
-    /// At most this many
-    #[arg(long, short = 'n', default_value = "50", value_parser = clap::value_parser!(u32).range(1..))]
-    limit: u32,
+    #[command(flatten)]
+    window: Window,
 }
 
 pub async fn run(global: &Global, args: Args) -> Result<()> {
@@ -43,14 +36,14 @@ pub async fn run(global: &Global, args: Args) -> Result<()> {
         ("subscription", subscription),
         ("source", args.source),
         ("state", args.state),
-        ("from", args.from),
-        ("to", args.to),
-        ("limit", Some(args.limit.min(100).to_string())),
+        ("limit", Some(args.window.page())),
+        ("from", args.window.from),
+        ("to", args.window.to),
     ];
     let given = given.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?)));
     url.query_pairs_mut().extend_pairs(given);
     let pages = Pages::new(&inspector, url, "deliveries", "deliveries");
-    let (rows, more) = pages.take(args.limit as usize).await?;
+    let (rows, more) = pages.take(args.window.limit as usize).await?;
     if rows.is_empty() && !global.json {
         note("no deliveries");
     }

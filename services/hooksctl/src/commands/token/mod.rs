@@ -4,11 +4,12 @@
 mod api;
 mod stored;
 
-use super::Usage;
+use super::{Usage, lifetime};
 use crate::options::Global;
+use crate::output::fields::{list as lines, text, texts};
 use crate::output::{Colour, Paint, line, note, printable};
 use anyhow::Result;
-use hooks_shared::config::parse_duration;
+use hooks_shared::name;
 use hooks_shared::token::{ADMIN_SCOPE, TokenKind};
 use serde_json::Value;
 use std::time::Duration;
@@ -28,7 +29,14 @@ pub enum Command {
 #[derive(Debug, clap::Args)]
 pub struct CreateArgs {
     /// What it may do: a source's name, or `admin`; several by repeating it or with commas
-    #[arg(long = "scope", short = 's', value_delimiter = ',', required = true, value_name = "SCOPE")]
+    #[arg(
+        long = "scope",
+        visible_alias = "scopes",
+        short = 's',
+        value_delimiter = ',',
+        required = true,
+        value_name = "SCOPE"
+    )]
     scopes: Vec<String>,
     /// What it is for; shown in lists
     #[arg(long, short = 'n', default_value = "hooksctl", value_name = "NAME")]
@@ -36,8 +44,8 @@ pub struct CreateArgs {
     /// Its kind; without this `pat` for admin and `listener` for sources
     #[arg(long, value_parser = ["listener", "pat"])]
     kind: Option<String>,
-    /// It ends after this time, such as 30d
-    #[arg(long, value_parser = expiry, value_name = "DURATION")]
+    /// It ends after this time, such as 30d, at most 365d; without this when it is revoked
+    #[arg(long, value_parser = lifetime::of_token, value_name = "DURATION")]
     expires_in: Option<Duration>,
 }
 
@@ -45,7 +53,7 @@ pub struct CreateArgs {
 #[derive(Debug, clap::Args)]
 pub struct ListArgs {
     /// Those that were revoked or have expired, too
-    #[arg(long)]
+    #[arg(long, visible_alias = "include-revoked")]
     all: bool,
 }
 
@@ -66,14 +74,6 @@ pub struct Wanted {
     pub expires_in: Option<Duration>,
 }
 
-fn expiry(text: &str) -> Result<Duration, String> {
-    match parse_duration(text)? {
-        short if short < Duration::from_secs(60) => Err("must be at least 1m".to_owned()),
-        long if long > Duration::from_secs(3650 * 86_400) => Err("must be at most 3650d".to_owned()),
-        fine => Ok(fine),
-    }
-}
-
 pub async fn run(global: &Global, command: Command) -> Result<()> {
     match command {
         Command::Create(args) => create(global, wanted(args)?).await,
@@ -91,9 +91,7 @@ fn wanted(args: CreateArgs) -> Result<Wanted> {
     if scopes.iter().any(String::is_empty) {
         return Err(Usage("--scope has an empty name: write a source's name, or admin".to_owned()).into());
     }
-    if args.name.is_empty() || args.name.chars().count() > 200 {
-        return Err(Usage("--name must have 1 to 200 characters".to_owned()).into());
-    }
+    name::check(&args.name).map_err(|why| Usage(format!("--name {why}")))?;
     let admin = scopes.iter().any(|scope| scope == ADMIN_SCOPE);
     let kind = match args.kind.as_deref().and_then(TokenKind::parse) {
         Some(kind) => kind,
@@ -114,14 +112,13 @@ async fn create(global: &Global, wanted: Wanted) -> Result<()> {
     if global.json {
         return line(&made.to_string());
     }
-    let text = |name: &str| made.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     note(&format!(
         "{} token {} for {}; it is shown this once:",
         wanted.kind.as_str(),
-        text("id"),
+        text(&made, "id").unwrap_or_default(),
         wanted.scopes.join(", ")
     ));
-    line(&text("plaintext"))
+    line(&text(&made, "plaintext").unwrap_or_default())
 }
 
 async fn list(global: &Global, all: bool) -> Result<()> {
@@ -129,33 +126,23 @@ async fn list(global: &Global, all: bool) -> Result<()> {
     if tokens.is_empty() && !global.json {
         note("no tokens; `hooksctl token create` makes one");
     }
-    for token in tokens {
-        if global.json { line(&token.to_string())? } else { line(&row(&token))? }
-    }
-    Ok(())
+    lines(&tokens, global.json, row)
 }
 
 fn row(token: &Value) -> String {
     let paint = Paint::stdout();
-    let text = |name: &str| token.get(name).and_then(Value::as_str).map(printable);
-    let scopes: Vec<&str> = token
-        .get("scopes")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    let state = match (text("revoked_at"), text("expires_at")) {
+    let shown = |name: &str| text(token, name);
+    let state = match (shown("revoked_at"), shown("expires_at")) {
         (Some(at), _) => paint.paint(Colour::Warning, &format!("revoked {at}")),
         (None, Some(at)) => format!("ends {at}"),
         (None, None) => String::new(),
     };
     [
-        text("id").unwrap_or_default(),
-        format!("{:<8}", text("kind").unwrap_or_default()),
-        paint.paint(Colour::Strong, &text("name").unwrap_or_default()),
-        paint.paint(Colour::Name, &printable(&scopes.join(","))),
-        text("last_used_at").map_or_else(|| "never used".to_owned(), |at| format!("used {at}")),
+        shown("id").unwrap_or_default(),
+        format!("{:<8}", shown("kind").unwrap_or_default()),
+        paint.paint(Colour::Strong, &shown("name").unwrap_or_default()),
+        paint.paint(Colour::Name, &texts(token, "scopes")),
+        shown("last_used_at").map_or_else(|| "never used".to_owned(), |at| format!("used {at}")),
         state,
     ]
     .join("  ")

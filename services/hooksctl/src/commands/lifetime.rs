@@ -1,0 +1,26 @@
+//! For how long what is made here may be good: `--expires-in` of tokens and invites.
+
+use hooks_shared::config::parse_duration;
+use hooks_shared::token::LONGEST_LIFE;
+use std::time::Duration;
+
+const SHORTEST: Duration = Duration::from_secs(60);
+/// What the inspector gives an invite at most.
+const LONGEST_OF_INVITE: Duration = Duration::from_secs(90 * 86_400);
+
+pub fn of_token(text: &str) -> Result<Duration, String> {
+    within(text, LONGEST_LIFE)
+}
+
+pub fn of_invite(text: &str) -> Result<Duration, String> {
+    within(text, LONGEST_OF_INVITE)
+}
+
+/// Said here, since a server would cut it without a word.
+fn within(text: &str, longest: Duration) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        short if short < SHORTEST => Err("must be at least 1m".to_owned()),
+        long if long > longest => Err(format!("must be at most {}d", longest.as_secs() / 86_400)),
+        fine => Ok(fine),
+    }
+}
