@@ -141,6 +141,8 @@ fn signed(preset: &str, body: &[u8], now: OffsetDateTime) -> Parts {
     .collect();
     let own = signed.headers.iter().chain(&signed.defaults);
     headers.extend(own.map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec())));
+    // As the server hands them on.
+    headers.iter_mut().for_each(|(name, _)| name.make_ascii_lowercase());
     Parts {
         method: "POST".into(),
         target: "/ingest/test".into(),

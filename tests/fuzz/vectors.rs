@@ -68,7 +68,7 @@ fn change(parts: &mut Parts, entries: &[Entry], dice: &mut Dice) {
 }
 
 /// The verdict, and what holds for all of them.
-pub fn checked(verifier: &Verifier, parts: &Parts, now: OffsetDateTime) -> Verdict {
+pub fn checked<'p>(verifier: &Verifier, parts: &'p Parts, now: OffsetDateTime) -> Verdict<'p> {
     let request = parts.request();
     let _ = verifier.wants(&request);
     let verdict = verifier.verify(&request, now);

@@ -23,6 +23,7 @@ use hooks_shared::verify::{Ack, ChallengeAnswer, Parts, Refusal, Request, Verdic
 use hooks_shared::{ids, remote};
 use ipnet::IpNet;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 use time::OffsetDateTime;
@@ -56,12 +57,12 @@ struct Incoming {
 /// A request, what the verifier says of it, and the digest of its body.
 struct Judged {
     incoming: Incoming,
-    verdict: Verdict,
+    verdict: Verdict<'static>,
     body_sha256: [u8; 32],
 }
 
 fn judge(source: &ReadySource, incoming: Incoming, now: OffsetDateTime) -> Judged {
-    let verdict = source.verifier.verify(&incoming.request(), now);
+    let verdict = source.verifier.verify(&incoming.request(), now).into_owned();
     let body_sha256 = match verdict {
         Verdict::Ok(_) => Sha256::digest(&incoming.body).into(),
         _ => [0; 32],
@@ -131,7 +132,7 @@ impl Ingest {
             Verdict::Refused(refusal) => Err(refused(source, refusal)),
             Verdict::Ok(verified) => {
                 let verified = verified.clone();
-                let event = self.event(source, judged, &verified, raw, tap);
+                let event = self.event(source, judged, verified, raw, tap);
                 self.store(source, event, hold, began).await
             }
         }
@@ -191,7 +192,7 @@ impl Ingest {
         &self,
         source: &ReadySource,
         judged: Judged,
-        verified: &Verified,
+        verified: Verified<'static>,
         raw: Option<Vec<u8>>,
         tap: Option<TapHandle>,
     ) -> NewEvent {
@@ -215,8 +216,8 @@ impl Ingest {
             event_id,
             dedupe_key,
             window_seconds: window_seconds(window),
-            delivery_id: verified.delivery_id.clone(),
-            event_type: verified.event_type.clone(),
+            delivery_id: verified.delivery_id.map(Cow::into_owned),
+            event_type: verified.event_type.map(Cow::into_owned),
             provider_timestamp: verified.timestamp,
             method: incoming.method,
             target: captured.target,

@@ -146,7 +146,7 @@ impl Challenge {
     }
 
     /// The answer to a request that asks; a refusal when what it asks with is not allowed.
-    pub(super) fn answer(&self, view: &View<'_>) -> Verdict {
+    pub(super) fn answer(&self, view: &View<'_>) -> Verdict<'static> {
         match self.permitted(view).and_then(|()| self.make(view)) {
             Ok(answer) => Verdict::Challenge(answer),
             Err(refusal) => Verdict::Refused(refusal.of_handshake(self.kind)),

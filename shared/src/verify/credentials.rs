@@ -20,7 +20,7 @@ pub(super) fn sources(verifier: &Value) -> Vec<Source> {
 
 /// Names of headers whose value is itself a credential.
 pub fn credential_headers(verifier: &Value) -> Vec<String> {
-    let header = |source| if let Source::Header(name) = source { Some(name) } else { None };
+    let header = |source| if let Source::Header(name) = source { Some(name.to_string()) } else { None };
     sources(verifier).into_iter().filter_map(header).collect()
 }
 

@@ -89,49 +89,52 @@ impl Encoding {
     }
 }
 
-/// What is no digit. All digits are less, and none has a bit of it.
-const NO_DIGIT: u8 = 0xc0;
-
-/// The value of a hex digit. Without a branch or a table, so that the compiler does many at once.
-fn hex_digit(character: u8) -> u8 {
-    let number = character.wrapping_sub(b'0');
-    let letter = (character | 0x20).wrapping_sub(b'a');
-    let value = if letter < 6 { letter + 10 } else { NO_DIGIT };
-    if number < 10 { number } else { value }
-}
-
-fn hex_bytes(text: &[u8]) -> Option<Decoded> {
-    let mut bytes = [0; LONGEST];
-    let mut seen = 0;
-    let (blocks, rest) = text.as_chunks::<16>();
-    let (pairs, odd) = rest.as_chunks::<2>();
-    let (room, tail) = bytes.split_at_mut_checked(blocks.len() * 8)?;
-    for (eight, block) in room.as_chunks_mut::<8>().0.iter_mut().zip(blocks) {
-        let digits = block.map(hex_digit);
-        seen |= digits.iter().fold(0, |seen, digit| seen | digit);
-        for (byte, [high, low]) in eight.iter_mut().zip(digits.as_chunks::<2>().0) {
-            *byte = high << 4 | low;
-        }
-    }
-    for (byte, pair) in tail.get_mut(..pairs.len())?.iter_mut().zip(pairs) {
-        let [high, low] = pair.map(hex_digit);
-        seen |= high | low;
-        *byte = high << 4 | low;
-    }
-    (odd.is_empty() && seen & NO_DIGIT == 0).then_some(Decoded { bytes, length: text.len() / 2 })
-}
-
-/// The value of each character of the standard alphabet.
-const BASE64_DIGITS: [u8; 256] = {
-    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut table = [NO_DIGIT; 256];
+/// The value of each hex digit.
+const HEX_DIGITS: [u8; 256] = {
+    let mut table = [NO_HEX; 256];
     let mut value: u8 = 0;
-    while value < 64 {
-        table[alphabet[value as usize] as usize] = value;
+    while value < 16 {
+        table[b"0123456789abcdef"[value as usize] as usize] = value;
+        table[b"0123456789ABCDEF"[value as usize] as usize] = value;
         value += 1;
     }
     table
 };
+
+/// What is no digit: a bit that none of them has.
+const NO_HEX: u8 = 0x80;
+
+fn hex_bytes(text: &[u8]) -> Option<Decoded> {
+    let (pairs, odd) = text.as_chunks::<2>();
+    let mut bytes = [0; LONGEST];
+    let mut seen = 0;
+    for (byte, pair) in bytes.get_mut(..pairs.len())?.iter_mut().zip(pairs) {
+        let [high, low] = pair.map(|character| HEX_DIGITS[usize::from(character)]);
+        seen |= high | low;
+        *byte = high << 4 | low;
+    }
+    (odd.is_empty() && seen & NO_HEX == 0).then_some(Decoded { bytes, length: pairs.len() })
+}
+
+/// The value of each character of the standard alphabet at each place in a group of four, where it
+/// belongs in the 24 bits of the group.
+const BASE64_DIGITS: [[u32; 256]; 4] = {
+    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut tables = [[NO_BASE64; 256]; 4];
+    let mut place = 0;
+    while place < 4 {
+        let mut value = 0;
+        while value < 64 {
+            tables[place][alphabet[value] as usize] = (value as u32) << (18 - 6 * place);
+            value += 1;
+        }
+        place += 1;
+    }
+    tables
+};
+
+/// What is no digit: outside the 24 bits.
+const NO_BASE64: u32 = 1 << 24;
 
 /// As [`STANDARD`] reads it. The library's general way costs more than hashing the signature's length
 /// five times over.
@@ -144,30 +147,26 @@ fn base64_bytes(text: &[u8]) -> Option<Decoded> {
     let (whole, rest) = digits.as_chunks::<4>();
     let mut bytes = [0; LONGEST];
     let mut seen = 0;
-    let digit = |character: u8| u32::from(BASE64_DIGITS[usize::from(character)]);
+    let mut group = |characters: &[u8]| {
+        let places = characters.iter().zip(&BASE64_DIGITS);
+        let bits = places.fold(0, |bits, (character, digits)| bits | digits[usize::from(*character)]);
+        seen |= bits;
+        let [_, one, two, last] = bits.to_be_bytes();
+        [one, two, last]
+    };
     let (room, tail) = bytes.split_at_mut_checked(whole.len() * 3)?;
     for (three, four) in room.as_chunks_mut::<3>().0.iter_mut().zip(whole) {
-        let [a, b, c, d] = four.map(digit);
-        seen |= a | b | c | d;
-        let [_, one, two, last] = (a << 18 | b << 12 | c << 6 | d).to_be_bytes();
-        *three = [one, two, last];
+        *three = group(four);
     }
-    let left = rest.iter().fold(0, |left, character| {
-        let value = digit(*character);
-        seen |= value;
-        left << 6 | value
-    });
-    let (more, stray) = match rest.len() {
-        0 => (0, 0),
-        2 => (1, left & 0xf),
-        3 => (2, left & 0x3),
+    let last = group(rest);
+    let more = match rest.len() {
+        0 => 0,
+        left @ (2 | 3) => left - 1,
         _ => return None,
     };
-    // Two characters hold 12 bits, three 18: the first byte is the topmost eight of them.
-    let [_, a, b, _] = (left << (24 - 6 * rest.len() as u32)).to_be_bytes();
-    tail.get_mut(..more)?.copy_from_slice(&[a, b][..more]);
-    (seen & u32::from(NO_DIGIT) == 0 && stray == 0)
-        .then_some(Decoded { bytes, length: whole.len() * 3 + more })
+    tail.get_mut(..more)?.copy_from_slice(&last[..more]);
+    let stray = last[more..].iter().any(|byte| *byte != 0);
+    (seen & NO_BASE64 == 0 && !stray).then_some(Decoded { bytes, length: whole.len() * 3 + more })
 }
 
 fn standard_alphabet(text: &[u8]) -> Cow<'_, [u8]> {

@@ -2,10 +2,11 @@
 
 use super::form::{self, Pair};
 use super::json;
+use super::scan::Outline;
 use super::verdict::Refusal;
 use serde_json::Value;
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::net::IpAddr;
 
 /// One request, whole. Nothing in it has been decoded, trimmed or re-written.
@@ -24,6 +25,7 @@ pub struct Request<'a> {
 /// A request with its body and query parsed at most once, on demand.
 pub(super) struct View<'a> {
     pub(super) request: Request<'a>,
+    outline: RefCell<Outline<'a>>,
     json: OnceCell<Option<Value>>,
     form: OnceCell<Vec<Pair>>,
     query: OnceCell<Vec<Pair>>,
@@ -31,7 +33,18 @@ pub(super) struct View<'a> {
 
 impl<'a> View<'a> {
     pub(super) fn new(request: Request<'a>) -> Self {
-        Self { request, json: OnceCell::new(), form: OnceCell::new(), query: OnceCell::new() }
+        Self {
+            request,
+            outline: RefCell::new(Outline::new(request.body)),
+            json: OnceCell::new(),
+            form: OnceCell::new(),
+            query: OnceCell::new(),
+        }
+    }
+
+    /// A text or number of the JSON body, found without reading all of it.
+    pub(super) fn glance<'p>(&self, path: impl Iterator<Item = &'p str>) -> Option<Cow<'a, [u8]>> {
+        self.outline.borrow_mut().find(path)
     }
 
     /// The body as JSON, whatever its declared type: SNS sends JSON as text.
@@ -59,18 +72,19 @@ impl<'a> View<'a> {
     }
 
     /// Every non-empty value of a header, trimmed, in order.
-    pub(super) fn header_lines<'s>(&self, name: &'s str) -> HeaderLines<'a, 's> {
-        HeaderLines { rest: self.request.headers, name: name.as_bytes() }
+    pub(super) fn header_lines<'s>(&self, name: &'s str) -> impl Iterator<Item = &'a [u8]> + use<'a, 's> {
+        // Gone through several times for each request: nearly all names differ in length already, and the
+        // others are nearly always spelt in the same way.
+        let name = name.as_bytes();
+        let named =
+            move |key: &[u8]| key.len() == name.len() && (key == name || key.eq_ignore_ascii_case(name));
+        let lines = self.request.headers.iter().filter(move |(key, _)| named(key));
+        lines.map(|(_, value)| trim(value)).filter(|value| !value.is_empty())
     }
 
     /// The value of a header that may stand there once. Equal repeats count as one.
     pub(super) fn header(&self, name: &str) -> Result<Option<Cow<'a, [u8]>>, Refusal> {
-        let mut lines = self.header_lines(name);
-        let Some(first) = lines.next() else { return Ok(None) };
-        if lines.any(|other| other != first) {
-            return Err(twice(&format!("header {name}")));
-        }
-        Ok(Some(Cow::Borrowed(first)))
+        single(self.header_lines(name), || format!("header {name}")).map(|found| found.map(Cow::Borrowed))
     }
 
     pub(super) fn query_value(&self, name: &str) -> Result<Option<Cow<'_, [u8]>>, Refusal> {
@@ -84,51 +98,16 @@ impl<'a> View<'a> {
     }
 }
 
-/// The values of one header among all.
-pub(super) struct HeaderLines<'a, 's> {
-    rest: &'a [(Vec<u8>, Vec<u8>)],
-    name: &'s [u8],
-}
-
-impl<'a> Iterator for HeaderLines<'a, '_> {
-    type Item = &'a [u8];
-
-    fn next(&mut self) -> Option<&'a [u8]> {
-        // Gone through several times for each request: nearly all names differ in length already.
-        for (at, (key, value)) in self.rest.iter().enumerate() {
-            if key.len() == self.name.len() && same_name(key, self.name) {
-                let value = trim(value);
-                if !value.is_empty() {
-                    self.rest = &self.rest[at + 1..];
-                    return Some(value);
-                }
-            }
-        }
-        self.rest = &[];
-        None
-    }
-}
-
-/// Are two names of one length the same but for the case of letters? Most that differ do so in their
-/// last letter, and most that are the same are spelt the same.
-fn same_name(a: &[u8], b: &[u8]) -> bool {
-    let differing = a.last().zip(b.last()).map_or(0, |(a, b)| a ^ b);
-    differing & !0x20 == 0 && (a == b || a.eq_ignore_ascii_case(b))
-}
-
 fn single<'v>(
     mut values: impl Iterator<Item = &'v [u8]>,
     what: impl FnOnce() -> String,
 ) -> Result<Option<&'v [u8]>, Refusal> {
-    let Some(first) = values.next() else { return Ok(None) };
-    if values.any(|other| other != first) {
-        return Err(twice(&what()));
-    }
-    Ok(Some(first))
-}
-
-fn twice(what: &str) -> Refusal {
-    Refusal::malformed(format!("{what} is there twice with different values"))
+    values
+        .try_fold(None, |found, value| match found {
+            Some(first) if first != value => Err(()),
+            _ => Ok(Some(value)),
+        })
+        .map_err(|()| Refusal::malformed(format!("{} is there twice with different values", what())))
 }
 
 /// Outer white space is no part of a header value.

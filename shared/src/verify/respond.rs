@@ -30,12 +30,12 @@ enum Part {
 }
 
 /// One request's values, checked as they are taken.
-pub(super) struct Values<'a> {
-    pub(super) view: &'a View<'a>,
+pub(super) struct Values<'a, 'r> {
+    pub(super) view: &'a View<'r>,
     pub(super) mac: Option<&'a MacKey>,
 }
 
-impl Values<'_> {
+impl Values<'_, '_> {
     /// A value fit to be sent back: there, short, UTF-8 and without control characters.
     pub(super) fn echo(&self, source: &Source) -> Result<String, Refusal> {
         let value = source.get(self.view)?.unwrap_or_default();
@@ -94,7 +94,7 @@ impl Respond {
 
     /// A browser must never take an echo for a page: whatever is sent back is declared and not
     /// sniffed.
-    pub(super) fn headers(&self, values: &Values<'_>) -> Result<Vec<(String, String)>, Refusal> {
+    pub(super) fn headers(&self, values: &Values<'_, '_>) -> Result<Vec<(String, String)>, Refusal> {
         let mut headers = Vec::new();
         for (name, parts) in &self.headers {
             headers.push((name.clone(), fill(parts, values, false)?));
@@ -111,7 +111,7 @@ impl Respond {
         Ok(headers)
     }
 
-    pub(super) fn body(&self, values: &Values<'_>) -> Result<Vec<u8>, Refusal> {
+    pub(super) fn body(&self, values: &Values<'_, '_>) -> Result<Vec<u8>, Refusal> {
         Ok(fill(&self.body, values, self.json)?.into_bytes())
     }
 }
@@ -123,7 +123,7 @@ fn is_json(headers: &[(String, Vec<Part>)]) -> bool {
     })
 }
 
-fn fill(parts: &[Part], values: &Values<'_>, json: bool) -> Result<String, Refusal> {
+fn fill(parts: &[Part], values: &Values<'_, '_>, json: bool) -> Result<String, Refusal> {
     let mut out = String::new();
     for part in parts {
         match part {

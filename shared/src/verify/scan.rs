@@ -2,23 +2,68 @@
 //! not beyond it. For what is only read from genuine requests, such as their id. The first of two
 //! fields of the same name counts.
 
+use smallvec::SmallVec;
 use std::borrow::Cow;
 
 /// How deep a text is followed when it is skipped; deeper ones have no fields.
 const MAX_DEPTH: usize = 128;
 
-/// The text or number at a path of names and indexes; nothing where there is none.
-pub(super) fn find<'t, 'p>(text: &'t [u8], path: impl IntoIterator<Item = &'p str>) -> Option<Cow<'t, [u8]>> {
-    let mut scan = Scan { text, at: 0 };
-    scan.space();
-    for name in path {
-        match scan.peek()? {
-            b'{' => scan.enter_field(name)?,
-            b'[' => scan.enter_item(name.parse().ok()?)?,
-            _ => return None,
-        }
+/// A JSON text whose outermost fields are walked once, and only as far as they are asked for.
+pub(super) struct Outline<'t> {
+    /// In front of the value of the last field that is known; at the end of a text that has no more.
+    scan: Scan<'t>,
+    /// Names, and where their values begin.
+    fields: SmallVec<[(Cow<'t, [u8]>, usize); 6]>,
+}
+
+impl<'t> Outline<'t> {
+    pub(super) fn new(text: &'t [u8]) -> Self {
+        Self { scan: Scan { text, at: 0 }, fields: SmallVec::new() }
     }
-    scan.scalar()
+
+    /// The text or number at a path of names and indexes; nothing where there is none.
+    pub(super) fn find<'p>(&mut self, path: impl IntoIterator<Item = &'p str>) -> Option<Cow<'t, [u8]>> {
+        let mut path = path.into_iter();
+        let mut scan = Scan { text: self.scan.text, at: 0 };
+        scan.space();
+        if scan.peek() == Some(b'{') {
+            scan.at = self.field(path.next()?.as_bytes())?;
+        }
+        for name in path {
+            match scan.peek()? {
+                b'{' => scan.enter_field(name.as_bytes())?,
+                b'[' => scan.enter_item(name.parse().ok()?)?,
+                _ => return None,
+            }
+        }
+        scan.scalar()
+    }
+
+    /// Where the value of an outermost field begins.
+    fn field(&mut self, name: &[u8]) -> Option<usize> {
+        if let Some((_, at)) = self.fields.iter().find(|(key, _)| **key == *name) {
+            return Some(*at);
+        }
+        while let Some(key) = self.next_name() {
+            let found = *key == *name;
+            self.fields.push((key, self.scan.at));
+            if found {
+                return Some(self.scan.at);
+            }
+        }
+        self.scan.at = self.scan.text.len();
+        None
+    }
+
+    fn next_name(&mut self) -> Option<Cow<'t, [u8]>> {
+        if self.fields.is_empty() {
+            self.scan.expect(b'{')?;
+        } else {
+            self.scan.skip()?;
+            self.scan.expect(b',')?;
+        }
+        self.scan.name()
+    }
 }
 
 /// Bytes of a string that are looked at without a vectorised search.
@@ -48,17 +93,20 @@ impl<'t> Scan<'t> {
     }
 
     /// From the brace of an object to the value of a field.
-    fn enter_field(&mut self, name: &str) -> Option<()> {
+    fn enter_field(&mut self, name: &[u8]) -> Option<()> {
         self.expect(b'{')?;
-        loop {
-            let key = self.string()?;
-            self.expect(b':')?;
-            if key == name.as_bytes() || (key.contains(&b'\\') && unescaped(key)? == name.as_bytes()) {
-                return Some(());
-            }
+        while *self.name()? != *name {
             self.skip()?;
             self.expect(b',')?;
         }
+        Some(())
+    }
+
+    /// The name of a field, and on to its value.
+    fn name(&mut self) -> Option<Cow<'t, [u8]>> {
+        let (inside, escaped) = self.string()?;
+        self.expect(b':')?;
+        if escaped { unescaped(inside) } else { Some(Cow::Borrowed(inside)) }
     }
 
     /// From the bracket of a list to one of its items.
@@ -71,17 +119,17 @@ impl<'t> Scan<'t> {
         Some(())
     }
 
-    /// The inside of a string, still escaped.
-    fn string(&mut self) -> Option<&'t [u8]> {
-        (self.peek()? == b'"').then_some(())?;
-        let start = self.at + 1;
-        let mut end = start;
+    /// The inside of a string, still escaped, and whether there is an escape in it.
+    fn string(&mut self) -> Option<(&'t [u8], bool)> {
+        let text = self.text.get(self.at..)?.strip_prefix(b"\"")?;
+        let (mut end, mut escaped) = (0, false);
         loop {
-            end += quote_or_escape(self.text.get(end..)?)?;
-            if self.text[end] == b'"' {
-                self.at = end + 1;
-                return Some(&self.text[start..end]);
+            end += quote_or_escape(text.get(end..)?)?;
+            if text[end] == b'"' {
+                self.at += end + 2;
+                return Some((&text[..end], escaped));
             }
+            escaped = true;
             end += 2;
         }
     }
@@ -127,7 +175,10 @@ impl<'t> Scan<'t> {
 
     fn scalar(&mut self) -> Option<Cow<'t, [u8]>> {
         match self.peek()? {
-            b'"' => unescaped(self.string()?),
+            b'"' => match self.string()? {
+                (inside, true) => unescaped(inside),
+                (inside, false) => Some(Cow::Borrowed(inside)),
+            },
             b'-' | b'0'..=b'9' => self.bare().map(Cow::Borrowed),
             _ => None,
         }
@@ -137,17 +188,21 @@ impl<'t> Scan<'t> {
 /// How far it is to the next quote or backslash. Names and most values are shorter than what makes a
 /// vectorised search worth its beginning, so the first bytes are looked at eight at a time.
 fn quote_or_escape(text: &[u8]) -> Option<usize> {
-    let words = text.as_chunks::<8>().0;
-    for (number, word) in words.iter().take(SHORT / 8).enumerate() {
+    let mut rest = text;
+    while let Some((word, after)) = rest.split_first_chunk::<8>() {
         let word = u64::from_le_bytes(*word);
         let holds = |byte: u8| zero_bytes(word ^ (EVERY * u64::from(byte)));
         let found = holds(b'"') | holds(b'\\');
+        let looked_at = text.len() - rest.len();
         if found != 0 {
-            return Some(number * 8 + found.trailing_zeros() as usize / 8);
+            return Some(looked_at + found.trailing_zeros() as usize / 8);
         }
+        if looked_at >= SHORT {
+            break;
+        }
+        rest = after;
     }
-    let looked_at = SHORT.min(words.len() * 8);
-    Some(looked_at + memchr::memchr2(b'"', b'\\', &text[looked_at..])?)
+    Some(text.len() - rest.len() + memchr::memchr2(b'"', b'\\', rest)?)
 }
 
 /// One in each byte of a word.
@@ -159,9 +214,6 @@ fn zero_bytes(word: u64) -> u64 {
 }
 
 fn unescaped(inside: &[u8]) -> Option<Cow<'_, [u8]>> {
-    if memchr::memchr(b'\\', inside).is_none() {
-        return Some(Cow::Borrowed(inside));
-    }
     let quoted = [b"\"", inside, b"\""].concat();
     let text: String = serde_json::from_slice(&quoted).ok()?;
     Some(Cow::Owned(text.into_bytes()))
@@ -173,6 +225,10 @@ mod tests {
     use crate::verify::source::{Pointer, scalar};
     use proptest::prelude::*;
     use serde_json::{Value, json};
+
+    fn find<'t, 'p>(text: &'t [u8], path: impl IntoIterator<Item = &'p str>) -> Option<Cow<'t, [u8]>> {
+        Outline::new(text).find(path)
+    }
 
     fn found(text: &str, path: &[&str]) -> Option<String> {
         find(text.as_bytes(), path.iter().copied()).map(|value| String::from_utf8_lossy(&value).into_owned())
@@ -213,6 +269,30 @@ mod tests {
                     .prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
             ]
         })
+    }
+
+    #[test]
+    fn what_was_passed_on_the_way_is_found_afterwards() {
+        let text = br#"{"a":1, "b":{"a":2, "c":3}, "\u0064":4, "a":5, "e":6} "#;
+        let mut outline = Outline::new(text);
+        for (path, wanted) in [
+            (&["d"][..], Some("4")),
+            (&["b", "c"], Some("3")),
+            (&["a"], Some("1")),
+            (&["x"], None),
+            (&["e"], Some("6")),
+            (&["b", "a"], Some("2")),
+            (&["x"], None),
+        ] {
+            let value = outline.find(path.iter().copied());
+            assert_eq!(value.as_deref(), wanted.map(str::as_bytes), "{path:?}");
+        }
+        // After what cannot be read nothing more is found, however often it is asked for.
+        let mut broken = Outline::new(br#"{"a":1 "b", "c":3}"#);
+        for _ in 0..3 {
+            assert_eq!(broken.find(["c"]), None);
+        }
+        assert_eq!(broken.find(["a"]).as_deref(), Some(&b"1"[..]));
     }
 
     proptest! {

@@ -13,6 +13,7 @@ use super::verdict::{Dedupe, Reason, Refusal, Verdict, Verified, id_text, type_t
 use super::{algorithm, basic, jws, signed, special, token};
 use crate::Secret;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::fmt;
 use time::{Duration, OffsetDateTime};
 use zeroize::Zeroizing;
@@ -35,11 +36,11 @@ pub(super) trait Check: fmt::Debug + Send + Sync {
     /// except for the validity of keys.
     fn prove(&self, view: &View<'_>, now: OffsetDateTime) -> Result<Option<SignedTime>, Refusal>;
     /// A handshake of the scheme's own that comes unsigned.
-    fn challenge(&self, _view: &View<'_>) -> Option<Verdict> {
+    fn challenge(&self, _view: &View<'_>) -> Option<Verdict<'static>> {
         None
     }
     /// A handshake of the scheme's own in a request that has been found genuine.
-    fn answer(&self, _view: &View<'_>) -> Option<Verdict> {
+    fn answer(&self, _view: &View<'_>) -> Option<Verdict<'static>> {
         None
     }
     /// The kind of the scheme's own handshake.
@@ -190,7 +191,11 @@ impl Scheme {
     }
 
     /// Handshakes that come unsigned are answered before anything else is looked at.
-    pub(super) fn unsigned_challenge(&self, view: &View<'_>, now: OffsetDateTime) -> Option<Verdict> {
+    pub(super) fn unsigned_challenge(
+        &self,
+        view: &View<'_>,
+        now: OffsetDateTime,
+    ) -> Option<Verdict<'static>> {
         if let Some(verdict) = self.check.challenge(view) {
             return Some(verdict);
         }
@@ -219,7 +224,7 @@ impl Scheme {
     }
 
     /// Signature, then time, then what the request asks or says.
-    pub(super) fn verify(&self, view: &View<'_>, now: OffsetDateTime) -> Verdict {
+    pub(super) fn verify<'r>(&self, view: &View<'r>, now: OffsetDateTime) -> Verdict<'r> {
         match self.genuine(view, now) {
             Err(refusal) => Verdict::Refused(refusal),
             Ok(timestamp) => {
@@ -237,8 +242,8 @@ impl Scheme {
         Ok(signed_at.storable())
     }
 
-    pub(super) fn read(&self, view: &View<'_>, timestamp: Option<OffsetDateTime>) -> Verified {
-        let event_type = source::first_glance(&self.event_type, view).and_then(|value| type_text(&value));
+    pub(super) fn read<'r>(&self, view: &View<'r>, timestamp: Option<OffsetDateTime>) -> Verified<'r> {
+        let event_type = source::first_glance(&self.event_type, view).and_then(type_text);
         let (delivery_id, dedupe) = self.name(view, event_type.as_deref());
         let dedupe = dedupe.unwrap_or_else(|| match timestamp {
             Some(_) => self.check.content(view).map_or(Dedupe::Body, Dedupe::SignedContent),
@@ -248,7 +253,7 @@ impl Scheme {
     }
 
     /// The provider's name for this delivery, and what repeats of it have in common.
-    fn name(&self, view: &View<'_>, event_type: Option<&str>) -> (Option<String>, Option<Dedupe>) {
+    fn name<'r>(&self, view: &View<'r>, event_type: Option<&str>) -> (Option<Cow<'r, str>>, Option<Dedupe>) {
         let typed = |mut ids: Vec<String>| {
             if self.id_with_event_type {
                 ids.push(event_type.unwrap_or_default().to_owned());
@@ -257,15 +262,16 @@ impl Scheme {
         };
         if !self.id_join.is_empty() {
             let parts = self.id_join.iter().map(|source| source.glance(view));
-            let parts: Option<Vec<String>> = parts.map(|part| part.map(|value| id_text(&value))).collect();
+            let parts: Option<Vec<String>> =
+                parts.map(|part| part.map(|value| id_text(value).into_owned())).collect();
             return match parts {
-                Some(ids) => (Some(ids.join("/")), Some(typed(ids))),
+                Some(ids) => (Some(ids.join("/").into()), Some(typed(ids))),
                 None => (None, None),
             };
         }
-        let id = source::first_glance(&self.id, view).map(|value| id_text(&value));
+        let id = source::first_glance(&self.id, view).map(id_text);
         let dedupe = id.as_ref().map(|id| match self.id_with_event_type {
-            true => typed(vec![id.clone()]),
+            true => typed(vec![id.clone().into_owned()]),
             false => Dedupe::Id,
         });
         (id, dedupe)

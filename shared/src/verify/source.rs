@@ -1,25 +1,53 @@
 //! Where in a request a value is read from: `header:Name`, `query:name`, `json:/pointer` and so on.
 
 use super::request::View;
-use super::scan;
 use super::verdict::Refusal;
 use serde_json::Value;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Deref;
 
 /// Highest number in a numbered family of headers (`X-DocuSign-Signature-1` to `-100`).
 const FAMILY: u32 = 100;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
-    Header(String),
+    Header(HeaderName),
     /// A numbered family; the name up to the number.
     HeaderFamily(String),
     Query(String),
     Form(String),
     Json(Pointer),
     Claim(String),
+}
+
+/// A header as the configuration spells it. Servers hand names on in small letters, so that such a
+/// spelling finds them at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct HeaderName {
+    spelt: String,
+    lower: String,
+}
+
+impl From<&str> for HeaderName {
+    fn from(spelt: &str) -> Self {
+        Self { spelt: spelt.to_owned(), lower: spelt.to_ascii_lowercase() }
+    }
+}
+
+impl fmt::Display for HeaderName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.spelt)
+    }
+}
+
+impl Deref for HeaderName {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.spelt
+    }
 }
 
 impl fmt::Display for Source {
@@ -45,7 +73,7 @@ impl Source {
         match kind {
             "header" => Ok(match name.strip_suffix("{n}") {
                 Some(stem) => Self::HeaderFamily(stem.to_owned()),
-                None => Self::Header(name.to_owned()),
+                None => Self::Header(name.into()),
             }),
             "query" => Ok(Self::Query(name.to_owned())),
             "form" => Ok(Self::Form(name.to_owned())),
@@ -58,7 +86,7 @@ impl Source {
     /// The one value, or nothing when it is absent or empty.
     pub(super) fn get<'v>(&self, view: &'v View<'_>) -> Result<Option<Cow<'v, [u8]>>, Refusal> {
         let found = match self {
-            Self::Header(name) => view.header(name)?,
+            Self::Header(name) => view.header(&name.lower)?,
             Self::HeaderFamily(_) => self.all(view).into_iter().next(),
             Self::Query(name) => view.query_value(name)?,
             Self::Form(name) => view.form_value(name)?,
@@ -70,19 +98,21 @@ impl Source {
 
     /// The same of a genuine request, where a field of the body is worth no reading of the whole: of
     /// two fields of one name the first counts.
-    pub(super) fn glance<'v>(&self, view: &'v View<'_>) -> Option<Cow<'v, [u8]>> {
-        match self {
-            Self::Json(pointer) if !pointer.is_list() => {
-                scan::find(view.request.body, pointer.names()).filter(|value| !value.is_empty())
-            }
-            other => other.get(view).ok().flatten(),
-        }
+    pub(super) fn glance<'a>(&self, view: &View<'a>) -> Option<Cow<'a, [u8]>> {
+        let found = match self {
+            Self::Header(name) => view.header(&name.lower).ok().flatten(),
+            Self::Json(pointer) if !pointer.is_list() => view.glance(pointer.names()),
+            other => other.get(view).ok().flatten().map(|value| Cow::Owned(value.into_owned())),
+        };
+        found.filter(|value| !value.is_empty())
     }
 
     /// Every value of a list: repeated lines are one list, a family is read in order of its numbers.
     pub(super) fn all<'v>(&self, view: &'v View<'_>) -> SmallVec<[Cow<'v, [u8]>; 2]> {
         match self {
-            Self::Header(name) => view.header_lines(name).map(Cow::Borrowed).collect(),
+            // The bare constructor would keep the request's own, longer lifetime.
+            #[expect(clippy::redundant_closure)]
+            Self::Header(name) => view.header_lines(&name.lower).map(|line| Cow::Borrowed(line)).collect(),
             Self::HeaderFamily(stem) => family(view, stem),
             other => other.get(view).ok().flatten().into_iter().collect(),
         }
@@ -145,7 +175,7 @@ pub(super) fn first<'v>(sources: &[Source], view: &'v View<'_>) -> Result<Option
 }
 
 /// The first source of a list that is there in a genuine request.
-pub(super) fn first_glance<'v>(sources: &[Source], view: &'v View<'_>) -> Option<Cow<'v, [u8]>> {
+pub(super) fn first_glance<'a>(sources: &[Source], view: &View<'a>) -> Option<Cow<'a, [u8]>> {
     sources.iter().find_map(|source| source.glance(view))
 }
 

@@ -31,8 +31,8 @@ pub(super) struct Template {
 }
 
 /// The values of one request.
-pub(super) struct Fill<'a> {
-    pub(super) view: &'a View<'a>,
+pub(super) struct Fill<'a, 'r> {
+    pub(super) view: &'a View<'r>,
     /// As received, not formatted again.
     pub(super) timestamp: Option<&'a [u8]>,
     pub(super) id: Option<&'a [u8]>,
@@ -87,7 +87,7 @@ impl Template {
     }
 
     /// Hands every piece of the signed text to `sink`, in order.
-    pub(super) fn feed(&self, fill: &Fill<'_>, sink: &mut dyn FnMut(&[u8])) -> Result<(), Refusal> {
+    pub(super) fn feed(&self, fill: &Fill<'_, '_>, sink: &mut dyn FnMut(&[u8])) -> Result<(), Refusal> {
         let request = &fill.view.request;
         for piece in &self.pieces {
             match piece {

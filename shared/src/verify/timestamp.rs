@@ -57,21 +57,34 @@ impl Unit {
 
 /// Plain digits with an optional minus. No plus, fraction or exponent: some libraries read those
 /// and some do not, so a sender that makes them is refused everywhere alike.
-/// A number too great for 64 bits is the greatest that fits: either is beyond all limits.
+/// A number beyond 64 bits is none: what it would be taken for is not what was signed.
 fn digits(text: &[u8]) -> Option<i64> {
-    let (sign, number) = match text {
-        [b'-', number @ ..] => (-1, number),
-        number => (1, number),
+    let (negative, number) = match text {
+        [b'-', number @ ..] => (true, number),
+        number => (false, number),
     };
     if number.is_empty() || text.len() > MAX_DIGITS {
         return None;
     }
-    let odd = number.iter().fold(false, |odd, character| odd | !character.is_ascii_digit());
-    let value = number.iter().fold(0i64, |value, character| {
-        value.saturating_mul(10).saturating_add(sign * i64::from(character & 0xf))
-    });
-    (!odd).then_some(value)
+    // Nineteen digits fit 64 bits; a twentieth in front of them can only be a nought.
+    let (leading, rest) = number.split_at(number.len().saturating_sub(19));
+    let mut odd = false;
+    let mut value = |digits: &[u8]| {
+        digits.iter().fold(0u64, |value, character| {
+            let digit = character.wrapping_sub(b'0');
+            odd |= digit > 9;
+            value.wrapping_mul(10).wrapping_add(u64::from(digit))
+        })
+    };
+    let (leading, rest) = (value(leading), value(rest));
+    if odd || leading != 0 {
+        return None;
+    }
+    if negative { 0i64.checked_sub_unsigned(rest) } else { i64::try_from(rest).ok() }
 }
+
+/// In a second.
+const NANOS: i128 = 1_000_000_000;
 
 /// The last second of the year 9999.
 const END_OF_9999: i64 = 253_402_300_799;
@@ -97,10 +110,9 @@ impl SignedTime {
         Self { seconds: millis.div_euclid(1000), nanos }
     }
 
-    /// How long before `now` it was; the longest there is, where it is longer.
-    fn age(self, now: Self) -> Duration {
-        let seconds = Duration::seconds(now.seconds.saturating_sub(self.seconds));
-        seconds.saturating_add(Duration::nanoseconds(i64::from(now.nanos) - i64::from(self.nanos)))
+    /// Nanoseconds since 1970.
+    fn nanoseconds(self) -> i128 {
+        i128::from(self.seconds) * NANOS + i128::from(self.nanos)
     }
 
     /// The time, if it lies in the years 1970 to 9999, which can be stored.
@@ -121,18 +133,18 @@ pub(super) struct Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutOfTime {
     /// By this many seconds.
-    Stale(i64),
-    Future(i64),
+    Stale(i128),
+    Future(i128),
 }
 
 impl Limits {
     pub(super) fn check(&self, signed_at: SignedTime, now: OffsetDateTime) -> Result<(), OutOfTime> {
-        let age = signed_at.age(now.into());
-        if self.max_age.is_some_and(|limit| age > limit) {
-            return Err(OutOfTime::Stale(age.whole_seconds()));
+        let age = SignedTime::from(now).nanoseconds() - signed_at.nanoseconds();
+        if self.max_age.is_some_and(|limit| age > limit.whole_nanoseconds()) {
+            return Err(OutOfTime::Stale(age / NANOS));
         }
-        if self.max_future.is_some_and(|limit| age < -limit) {
-            return Err(OutOfTime::Future(age.whole_seconds().saturating_neg()));
+        if self.max_future.is_some_and(|limit| -age > limit.whole_nanoseconds()) {
+            return Err(OutOfTime::Future(-age / NANOS));
         }
         Ok(())
     }
@@ -156,7 +168,7 @@ mod tests {
         for (unit, text) in [
             (Unit::Seconds, "-1"),
             (Unit::Seconds, "1614265330000"),
-            (Unit::Millis, "99999999999999999999"),
+            (Unit::Millis, "9223372036854775807"),
             (Unit::Rfc3339, "1969-12-31T23:59:59Z"),
             (Unit::Seconds, "253402300800"),
         ] {
@@ -168,10 +180,14 @@ mod tests {
         for (text, seconds) in [
             ("9223372036854775807", i64::MAX),
             ("-9223372036854775808", i64::MIN),
-            ("9223372036854775808", i64::MAX),
-            ("-9999999999999999999", i64::MIN),
+            ("00000000001700000000", 1_700_000_000),
         ] {
             assert_eq!(digits(text.as_bytes()), Some(seconds), "{text}");
+        }
+        for text in
+            ["9223372036854775808", "-9223372036854775809", "99999999999999999999", "18446744073709551617"]
+        {
+            assert_eq!(digits(text.as_bytes()), None, "{text}");
         }
     }
 

@@ -2,20 +2,31 @@
 
 use crate::Secret;
 use sha2::{Digest as _, Sha256};
+use std::borrow::Cow;
 use std::fmt;
 use time::OffsetDateTime;
 
+/// May borrow from the request it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Verdict<'r> {
     /// Genuine and in time: store it.
-    Ok(Verified),
+    Ok(Verified<'r>),
     /// A provider's handshake: answer it, store nothing in the log.
     Challenge(ChallengeAnswer),
     /// Not to be stored.
     Refused(Refusal),
 }
 
-impl Verdict {
+impl Verdict<'_> {
+    /// The same, for longer than there is the request.
+    pub fn into_owned(self) -> Verdict<'static> {
+        match self {
+            Self::Ok(verified) => Verdict::Ok(verified.into_owned()),
+            Self::Challenge(answer) => Verdict::Challenge(answer),
+            Self::Refused(refusal) => Verdict::Refused(refusal),
+        }
+    }
+
     /// The one word that logs, metrics and people are given.
     pub fn word(&self) -> &'static str {
         match self {
@@ -28,13 +39,13 @@ impl Verdict {
 
 /// What a genuine request says about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verified {
+pub struct Verified<'r> {
     /// When the provider signed it; only if that time is covered by the signature.
     pub timestamp: Option<OffsetDateTime>,
     /// The provider's own name for this delivery, printable and at most 255 bytes.
-    pub delivery_id: Option<String>,
+    pub delivery_id: Option<Cow<'r, str>>,
     /// Printable and at most 255 bytes.
-    pub event_type: Option<String>,
+    pub event_type: Option<Cow<'r, str>>,
     pub dedupe: Dedupe,
 }
 
@@ -51,7 +62,17 @@ pub enum Dedupe {
     Body,
 }
 
-impl Verified {
+impl Verified<'_> {
+    fn into_owned(self) -> Verified<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        Verified {
+            timestamp: self.timestamp,
+            delivery_id: self.delivery_id.map(owned),
+            event_type: self.event_type.map(owned),
+            dedupe: self.dedupe,
+        }
+    }
+
     /// SHA-256 over the kind of [`Dedupe`] and its length-prefixed parts, so that no two lists run
     /// together. `body` is the request's body as received.
     pub fn dedupe_key(&self, body: &[u8]) -> [u8; 32] {
@@ -172,34 +193,40 @@ impl fmt::Display for Reason {
 /// Longest id or event type kept as it is.
 const MAX_TEXT: usize = 255;
 
-/// Short and printable ASCII, as nearly all are.
-fn plain(bytes: &[u8]) -> Option<&str> {
-    let odd = bytes.iter().fold(false, |odd, byte| odd | !matches!(byte, b' '..=b'~'));
-    if odd || bytes.len() > MAX_TEXT { None } else { std::str::from_utf8(bytes).ok() }
+/// Short and printable, as nearly all are: kept as it is, where it is.
+fn plain(bytes: Cow<'_, [u8]>) -> Result<Cow<'_, str>, Cow<'_, [u8]>> {
+    if bytes.len() > MAX_TEXT || !bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Err(bytes);
+    }
+    match bytes {
+        Cow::Borrowed(bytes) => {
+            std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|_| Cow::Borrowed(bytes))
+        }
+        Cow::Owned(bytes) => String::from_utf8(bytes).map(Cow::Owned).map_err(|e| Cow::Owned(e.into_bytes())),
+    }
 }
 
 /// An id as text: itself where it is short and printable, else a digest of it, so that it can be
 /// stored, shown and compared whatever was sent.
-pub(super) fn id_text(bytes: &[u8]) -> String {
-    if let Some(text) = plain(bytes) {
-        return text.to_owned();
-    }
-    match std::str::from_utf8(bytes) {
-        Ok(text) if text.len() <= MAX_TEXT && !text.chars().any(char::is_control) => text.to_owned(),
-        _ => format!("sha256:{}", hex::encode(Sha256::digest(bytes))),
-    }
+pub(super) fn id_text(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
+    plain(bytes).unwrap_or_else(|bytes| {
+        Cow::Owned(match std::str::from_utf8(&bytes) {
+            Ok(text) if text.len() <= MAX_TEXT && !text.chars().any(char::is_control) => text.to_owned(),
+            _ => format!("sha256:{}", hex::encode(Sha256::digest(&bytes))),
+        })
+    })
 }
 
 /// An event type as text: control characters dropped, cut to fit.
-pub(super) fn type_text(bytes: &[u8]) -> Option<String> {
-    if let Some(text) = plain(bytes) {
-        return (!text.is_empty()).then(|| text.to_owned());
-    }
-    let mut text: String = String::from_utf8_lossy(bytes).chars().filter(|c| !c.is_control()).collect();
-    let mut end = text.len().min(MAX_TEXT);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.truncate(end);
+pub(super) fn type_text(bytes: Cow<'_, [u8]>) -> Option<Cow<'_, str>> {
+    let text = plain(bytes).unwrap_or_else(|bytes| {
+        let mut text: String = String::from_utf8_lossy(&bytes).chars().filter(|c| !c.is_control()).collect();
+        let mut end = text.len().min(MAX_TEXT);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        Cow::Owned(text)
+    });
     (!text.is_empty()).then_some(text)
 }

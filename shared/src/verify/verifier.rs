@@ -72,7 +72,7 @@ impl Verifier {
     }
 
     /// The verdict on one request. Never panics, whatever is in it.
-    pub fn verify(&self, request: &Request<'_>, now: OffsetDateTime) -> Verdict {
+    pub fn verify<'r>(&self, request: &Request<'r>, now: OffsetDateTime) -> Verdict<'r> {
         self.node.verify(&View::new(*request), now)
     }
 
@@ -111,7 +111,7 @@ impl Verifier {
 #[cfg(test)]
 impl Verifier {
     /// What one alternative reads from a request, genuine or not.
-    pub(super) fn read(&self, alternative: usize, request: &Request<'_>) -> super::Verified {
+    pub(super) fn read<'r>(&self, alternative: usize, request: &Request<'r>) -> super::Verified<'r> {
         self.node.schemes()[alternative].read(&View::new(*request), None)
     }
 
@@ -166,7 +166,7 @@ impl Node {
         }
     }
 
-    fn verify(&self, view: &View<'_>, now: OffsetDateTime) -> Verdict {
+    fn verify<'r>(&self, view: &View<'r>, now: OffsetDateTime) -> Verdict<'r> {
         match self {
             Self::FirstOf(schemes) => first_of(schemes, view, now).unwrap_or_else(Verdict::Refused),
             Self::All(parts) => all(parts, view, now),
@@ -176,7 +176,7 @@ impl Node {
 }
 
 /// The first alternative that the request is meant for and whose signature is there decides.
-fn first_of(schemes: &[Scheme], view: &View<'_>, now: OffsetDateTime) -> Result<Verdict, Refusal> {
+fn first_of<'r>(schemes: &[Scheme], view: &View<'r>, now: OffsetDateTime) -> Result<Verdict<'r>, Refusal> {
     let mut missing: Vec<String> = Vec::new();
     for scheme in schemes {
         if !scheme.applies(view)? {
@@ -200,7 +200,7 @@ fn first_of(schemes: &[Scheme], view: &View<'_>, now: OffsetDateTime) -> Result<
 
 /// Every part must hold; the first one says what the event is. Any part may answer a handshake,
 /// once those before it have held.
-fn all(parts: &[Node], view: &View<'_>, now: OffsetDateTime) -> Verdict {
+fn all<'r>(parts: &[Node], view: &View<'r>, now: OffsetDateTime) -> Verdict<'r> {
     let mut first = None;
     for part in parts {
         match part.verify(view, now) {
@@ -217,7 +217,7 @@ fn all(parts: &[Node], view: &View<'_>, now: OffsetDateTime) -> Verdict {
 }
 
 /// One part is enough. Where none holds, the refusal that says most: one that is not "missing".
-fn any(parts: &[Node], view: &View<'_>, now: OffsetDateTime) -> Verdict {
+fn any<'r>(parts: &[Node], view: &View<'r>, now: OffsetDateTime) -> Verdict<'r> {
     let mut refused: Option<Refusal> = None;
     for part in parts {
         match part.verify(view, now) {

@@ -71,7 +71,7 @@ impl Trial {
 }
 
 /// Was the signature right, whatever the time?
-fn is_signed(verdict: &Verdict) -> bool {
+fn is_signed(verdict: &Verdict<'_>) -> bool {
     match verdict {
         Verdict::Ok(_) => true,
         // One that is answered to anybody proves nothing.

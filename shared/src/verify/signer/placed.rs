@@ -42,7 +42,7 @@ impl Placed {
     pub(in super::super) fn add_default(&mut self, sources: &[Source], value: &str) {
         if let Some(Source::Header(name)) = sources.iter().find(|source| matches!(source, Source::Header(_)))
         {
-            self.signed.defaults.push((name.clone(), value.to_owned()));
+            self.signed.defaults.push((name.to_string(), value.to_owned()));
         }
     }
 

@@ -76,7 +76,7 @@ impl Check for Braintree {
         Some("hmac")
     }
 
-    fn challenge(&self, view: &View<'_>) -> Option<Verdict> {
+    fn challenge(&self, view: &View<'_>) -> Option<Verdict<'static>> {
         if view.request.method != "GET" {
             return None;
         }

@@ -127,7 +127,7 @@ impl Check for Sns {
         Some("subscription")
     }
 
-    fn answer(&self, view: &View<'_>) -> Option<Verdict> {
+    fn answer(&self, view: &View<'_>) -> Option<Verdict<'static>> {
         let message = Message::of(view).filter(|message| message.kind == "SubscriptionConfirmation")?;
         let confirm = message.text("SubscribeURL").and_then(|url| Issuer::Sns.own_url(url));
         let Some(confirm) = confirm else {

@@ -13,7 +13,7 @@ fn compiled(combine: &str, of: &[Value]) -> Verifier {
     Verifier::compile(&settings).unwrap().verifier
 }
 
-fn verdict(verifier: &Verifier, headers: &[(&str, &str)]) -> Verdict {
+fn verdict(verifier: &Verifier, headers: &[(&str, &str)]) -> Verdict<'static> {
     let bytes = |(name, value): &(&str, &str)| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
     let parts = Parts {
         method: "POST".into(),
@@ -22,7 +22,7 @@ fn verdict(verifier: &Verifier, headers: &[(&str, &str)]) -> Verdict {
         body: Vec::new(),
         remote_addr: None,
     };
-    verifier.verify(&parts.request(), OffsetDateTime::UNIX_EPOCH)
+    verifier.verify(&parts.request(), OffsetDateTime::UNIX_EPOCH).into_owned()
 }
 
 fn refused(verdict: Verdict) -> Reason {

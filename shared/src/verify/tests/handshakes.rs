@@ -34,7 +34,7 @@ fn settings(verifier: Value, secrets: &[&str]) -> Settings {
     }
 }
 
-fn verdict(settings: &Settings, parts: &Parts) -> Verdict {
+fn verdict<'p>(settings: &Settings, parts: &'p Parts) -> Verdict<'p> {
     Verifier::compile(settings).unwrap().verifier.verify(&parts.request(), NOW)
 }
 

@@ -62,11 +62,11 @@ impl Read {
         let parts = self.parts();
         let got = verifier.read(self.alternative, &parts.request());
         let ids = match &got.dedupe {
-            Dedupe::Id => got.delivery_id.iter().cloned().collect(),
+            Dedupe::Id => got.delivery_id.iter().map(|id| id.to_string()).collect(),
             Dedupe::Ids(ids) => ids.clone(),
             Dedupe::SignedContent(_) | Dedupe::Body => Vec::new(),
         };
-        let fits = ids == self.id && got.event_type == self.event_type;
+        let fits = ids == self.id && got.event_type.as_deref() == self.event_type.as_deref();
         (!fits).then(|| format!("{self:?}: got {got:?}"))
     }
 }

@@ -187,7 +187,7 @@ fn signed(name: &str, secret: &Secret, text: &str, now: OffsetDateTime) -> Parts
     super::signing::request_of(Signer::new(&verifier, secret).unwrap().sign(&message).unwrap(), &body)
 }
 
-fn verdict(name: &str, secret: Secret, parts: &Parts, now: OffsetDateTime) -> Option<Verdict> {
+fn verdict<'p>(name: &str, secret: Secret, parts: &'p Parts, now: OffsetDateTime) -> Option<Verdict<'p>> {
     let settings = Settings { secrets: vec![secret], ..settings_for(name) };
     Some(Verifier::compile(&settings).ok()?.verifier.verify(&parts.request(), now))
 }
