@@ -9,6 +9,7 @@ pub mod config;
 pub mod db;
 pub mod event;
 pub mod hop;
+pub mod http1;
 pub mod ids;
 pub mod instance;
 pub mod invite;

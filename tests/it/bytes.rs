@@ -1,4 +1,4 @@
-//! What was sent to ingest comes out of every reading end as it was. (`forward` and `replay` have the same test beside
+//! What was sent to ingest comes out of every reading end, and arrives at a receiver of push, as it was. (`forward` and `replay` have the same test beside
 //! hooksctl.)
 
 use base64::Engine;
@@ -7,10 +7,11 @@ use hooks_testkit::config::ConfigFile;
 use hooks_testkit::db::TestDb;
 use hooks_testkit::http::{RawConnection, get};
 use hooks_testkit::nasty::Nasty;
+use hooks_testkit::receiver::Receiver;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::relay::{PATIENCE, SOURCES, TOKEN, listen, make_token, signed, start};
+use crate::relay::{PATIENCE, Pushing, SOURCES, TOKEN, listen, make_token, signed, start};
 
 /// Names and values of a `header_list`, as bytes.
 fn header_list(data: &Value) -> Vec<(Vec<u8>, Vec<u8>)> {
@@ -75,5 +76,28 @@ async fn nasty_requests_come_out_of_the_stream_and_the_fetch_routes_as_they_were
     for (nasty, message) in all.iter().zip(again.collect_until(all.len(), PATIENCE).await) {
         let inline = message.json()["body"].as_str().and_then(|body| STANDARD.decode(body).ok());
         assert_same(nasty, &message.json(), inline.as_deref().unwrap_or(&nasty.body));
+    }
+}
+
+#[tokio::test]
+async fn nasty_requests_are_pushed_as_they_were_sent() {
+    let receiver = Receiver::start().await;
+    let add = [&receiver.url("/hook"), "--preserve-method", "--forward-credentials"];
+    let relay = Pushing::start("", &add, &[]).await;
+    let all = Nasty::all("/ingest/one", signed);
+    for nasty in &all {
+        let mut connection = RawConnection::connect(relay.ingest.address().await).await;
+        let answer = nasty.send(&mut connection).await.unwrap_or_else(|e| panic!("{}: {e}", nasty.name));
+        assert_eq!(answer.status, 200, "{}: {}", nasty.name, answer.text());
+    }
+    let mut got = receiver.wait_for(all.len(), PATIENCE).await;
+    assert_eq!(got.len(), all.len());
+    // Several are under way at once.
+    got.sort_by_key(|one| one.header("x-hooks-sequence").and_then(|text| text.parse::<u64>().ok()));
+    for (nasty, request) in all.iter().zip(&mut got) {
+        // Set where the provider had none.
+        request.head.headers.retain(|(name, value)| name != "User-Agent" || !value.starts_with(b"hooks/"));
+        nasty.assert_arrived(request);
+        assert!(request.head.headers.iter().any(|(name, _)| name == "X-Hooks-Event-Id"), "{}", nasty.name);
     }
 }

@@ -5,53 +5,26 @@ use std::collections::BTreeMap;
 
 use hooks_testkit::config::ConfigFile;
 use hooks_testkit::db::TestDb;
-use hooks_testkit::process::{Launch, Service, Signal, run};
+use hooks_testkit::process::{Signal, run};
 use hooks_testkit::receiver::{Receiver, Script};
 use hooks_testkit::{http, port, until};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use prost::Message;
 
-use crate::relay::{PATIENCE, SOURCES, signed};
+use crate::relay::{KEYS, PATIENCE, Pushing, SOURCES, signed};
 
-const KEYS: &str = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
-const ADMIN: &str = "hk_admin_of_the_tests_00000000000000000000000";
 const SAMPLED: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const UNSAMPLED: &str = "00-1bf7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
 
 /// A relay that pushes what comes to `one`, and tells a collector.
-struct Traced {
-    ingest: Service,
-    worker: Service,
-    _db: TestDb,
-    _config: ConfigFile,
-}
+struct Traced(Pushing);
 
 impl Traced {
     async fn start(receiver: &Receiver, collector: &str) -> Self {
-        let db = TestDb::create().await;
-        let push = "push: {allow_destinations: [loopback], retry: {initial: 100ms, factor: 1, max_attempts: 9, cap: 100ms}}\n";
-        let config = ConfigFile::write(&format!("{push}{SOURCES}"));
-        let start = async |service: &str, role: &str| {
-            let (name, value) = db.env_for(role);
-            let launch = Launch::service(&format!("hooks-{service}")).config(config.path()).env(name, value);
-            launch
-                .env("HOOKS_SECRET_KEYS", KEYS)
-                .env("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
-                .env("OTEL_BSP_SCHEDULE_DELAY", "50")
-                .start_ready(PATIENCE)
-                .await
-        };
-        let ingest = start("ingest", "ingest").await;
-        let inspector = start("inspector", "inspector").await;
-        let worker = start("push-worker", "push_worker").await;
-        let sql = "insert into tokens (id, name, kind, scopes, secret_hash)
-            values (gen_random_uuid(), 'test', 'pat', '{admin}', sha256(convert_to($1, 'UTF8')))";
-        db.execute(sql, &[&ADMIN]).await;
-        let inspector = inspector.url("").await;
-        let env = [("HOOKS_INSPECTOR", inspector.as_str()), ("HOOKS_TOKEN", ADMIN)];
-        run("hooksctl", &["push", "add", "one", &receiver.url("/hook")], &env, b"").await.expect_success();
-        Self { ingest, worker, _db: db, _config: config }
+        let push = "retry: {initial: 100ms, factor: 1, max_attempts: 9, cap: 100ms}";
+        let env = [("OTEL_EXPORTER_OTLP_ENDPOINT", collector), ("OTEL_BSP_SCHEDULE_DELAY", "50")];
+        Self(Pushing::start(push, &[&receiver.url("/hook")], &env).await)
     }
 
     async fn send(&self, id: &str, more: &[(&str, &str)]) -> u16 {
@@ -61,11 +34,11 @@ impl Traced {
             signature.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         headers.extend(more);
         let request = http::request("POST", "/ingest/one", &headers, body.as_bytes());
-        http::exchange(self.ingest.address().await, &request).await.status
+        http::exchange(self.0.ingest.address().await, &request).await.status
     }
 
     async fn stop(&self) {
-        for service in [&self.ingest, &self.worker] {
+        for service in [&self.0.ingest, &self.0.worker] {
             service.signal(Signal::Term);
             service.wait_exit(PATIENCE).await;
         }
@@ -127,11 +100,12 @@ async fn a_trace_leads_from_the_provider_over_ingest_to_every_attempt() {
     assert_eq!(relay.send("joined", &[("Traceparent", SAMPLED)]).await, 200);
     receiver.wait_for(2, PATIENCE).await;
     assert_eq!(relay.send("own", &[]).await, 200);
+    receiver.wait_for(3, PATIENCE).await;
     assert_eq!(relay.send("not-recorded", &[("traceparent", UNSAMPLED)]).await, 200);
     receiver.wait_for(4, PATIENCE).await;
     let forged = [("X-Hub-Signature-256", "sha256=00"), ("traceparent", SAMPLED)];
     assert_eq!(
-        http::exchange(relay.ingest.address().await, &http::request("POST", "/ingest/one", &forged, b"{}"))
+        http::exchange(relay.0.ingest.address().await, &http::request("POST", "/ingest/one", &forged, b"{}"))
             .await
             .status,
         401
@@ -168,7 +142,8 @@ async fn a_trace_leads_from_the_provider_over_ingest_to_every_attempt() {
     // What the receiver gets is what the provider sent, whoever collects.
     let parents: Vec<_> =
         receiver.requests().iter().map(|one| one.header("traceparent").map(str::to_owned)).collect();
-    assert_eq!(parents[..3], [Some(SAMPLED.to_owned()), Some(SAMPLED.to_owned()), None]);
+    let sampled = Some(SAMPLED.to_owned());
+    assert_eq!(parents, [sampled.clone(), sampled, None, Some(UNSAMPLED.to_owned())]);
 }
 
 #[tokio::test]
@@ -180,11 +155,11 @@ async fn a_collector_that_is_away_holds_nothing_up_and_is_named_once_without_its
         assert_eq!(relay.send(&format!("e{number}"), &[]).await, 200);
         receiver.wait_for(number + 1, PATIENCE).await;
     }
-    for service in [&relay.ingest, &relay.worker] {
+    for service in [&relay.0.ingest, &relay.0.worker] {
         service.wait_log("the collector does not take spans", PATIENCE).await;
     }
     relay.stop().await;
-    for service in [&relay.ingest, &relay.worker] {
+    for service in [&relay.0.ingest, &relay.0.worker] {
         let logs = service.logs();
         assert_eq!(logs.matches("does not take spans").count(), 1, "{logs}");
         assert!(!logs.contains("secret-of-the-collector"), "{logs}");

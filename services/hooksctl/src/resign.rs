@@ -2,8 +2,9 @@
 //! this machine takes an event that was signed long ago or under another secret.
 
 use crate::commands::Usage;
-use crate::target::{Outgoing, Target};
+use crate::target::Target;
 use hooks_shared::Secret;
+use hooks_shared::http1::Request;
 use hooks_shared::verify::{self, Signer, preset};
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -41,44 +42,22 @@ impl Resign {
     /// Replaces the provider's signature on a request to `target`.
     pub fn apply(
         &self,
-        request: &mut Outgoing,
+        request: &mut Request,
         target: &Target,
         subject: Subject<'_>,
         now: OffsetDateTime,
     ) -> Result<(), String> {
         let message = verify::Message {
             method: &request.method,
-            url: target.url(),
+            url: target.url().as_str(),
             body: &request.body,
             id: subject.id,
             event_type: subject.event_type,
             now,
         };
         let signed = self.signer.sign(&message).map_err(|why| format!("it cannot be signed: {why}"))?;
-        apply(request, target, signed);
+        request.take(signed, target.url());
         Ok(())
-    }
-}
-
-/// Carries out what a signature changes in a request.
-pub fn apply(request: &mut Outgoing, target: &Target, signed: verify::Signed) {
-    let replaced = signed.replaces.iter().chain(signed.headers.iter().map(|(name, _)| name));
-    for name in replaced {
-        request.remove(name);
-    }
-    for (name, value) in &signed.headers {
-        request.add(name, value);
-    }
-    for (name, value) in &signed.defaults {
-        if !request.has(name) {
-            request.add(name, value);
-        }
-    }
-    if !signed.query.is_empty() {
-        request.path = Some(target.path_with(&signed.query));
-    }
-    if let Some(body) = signed.body {
-        request.body = body.into();
     }
 }
 
@@ -127,9 +106,9 @@ mod tests {
     #[test]
     fn the_old_signature_goes_and_the_new_one_is_of_now() {
         let resign = Resign::parse(&format!("standard-webhooks:{SECRET}")).expect("a scheme and a secret");
-        let mut request = Outgoing {
+        let mut request = Request {
             method: "POST".to_owned(),
-            path: None,
+            target: "/".to_owned(),
             headers: vec![
                 (b"Webhook-Signature".to_vec(), b"v1,old".to_vec()),
                 (b"X-Other".to_vec(), b"1".to_vec()),
@@ -188,9 +167,9 @@ mod tests {
                 assert!(resign.is_err(), "{}", preset.name);
                 continue;
             }
-            let mut request = Outgoing {
+            let mut request = Request {
                 method: "POST".to_owned(),
-                path: None,
+                target: target.path(),
                 headers: Vec::new(),
                 body: body.to_string().into(),
             };
@@ -210,7 +189,7 @@ mod tests {
             let verifier = verify::Verifier::compile(&settings).expect(preset.name).verifier;
             let parts = verify::Parts {
                 method: request.method,
-                target: request.path.unwrap_or_else(|| target.path.clone()),
+                target: request.target,
                 headers: request.headers,
                 body: request.body.to_vec(),
                 remote_addr: None,

@@ -71,7 +71,7 @@ impl Sender for Poisonable {
         addresses: Vec<SocketAddr>,
         deadline: Instant,
     ) -> BoxFuture<'_, Result<Answer, SendError>> {
-        if outgoing.body.windows(6).any(|window| window == b"poison") {
+        if outgoing.request.body.windows(6).any(|window| window == b"poison") {
             if self.aborts {
                 std::process::abort();
             }

@@ -2,13 +2,11 @@
 //! the relay's own.
 
 use crate::signing::{self, Signing};
-use bytes::Bytes;
 use hooks_shared::Secret;
-use hooks_shared::event::Event;
+use hooks_shared::event::{Event, Header};
 use hooks_shared::hop::passed_on;
-use hooks_shared::verify::{Message, Signer};
-use reqwest::Method;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use hooks_shared::http1::{Request, target_of};
+use hooks_shared::verify::Message;
 use time::OffsetDateTime;
 use url::Url;
 
@@ -42,10 +40,9 @@ pub struct Label<'a> {
 /// A request ready to be sent.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
-    pub method: Method,
+    /// Where it goes. The request's own target can differ in its query.
     pub url: Url,
-    pub headers: HeaderMap,
-    pub body: Bytes,
+    pub request: Request,
 }
 
 /// Builds the request. The error says which part cannot be sent, and holds no value.
@@ -56,131 +53,80 @@ pub fn build(
     label: Label<'_>,
     now: OffsetDateTime,
 ) -> Result<Outgoing, String> {
-    let method = match shape.preserve_method {
-        true => Method::from_bytes(event.method.as_bytes())
-            .map_err(|_| format!("the method {:?} cannot be sent", event.method))?,
-        false => Method::POST,
-    };
-    let mut outgoing = Outgoing {
-        method,
-        url: url.clone(),
-        headers: stored_headers(shape, event)?,
+    let mut request = Request {
+        method: if shape.preserve_method { event.method.clone() } else { "POST".to_owned() },
+        target: target_of(url),
+        headers: stored_headers(shape, event),
         body: event.body.clone(),
     };
-    outgoing.sign(shape, event, now)?;
-    outgoing.label(event, label)?;
+    sign(&mut request, url, shape, event, now)?;
+    set_own(&mut request, event, label);
     let value =
-        signing::hooks_signature(&shape.secrets, now.unix_timestamp(), &event.event_id, &outgoing.body);
-    outgoing.set("x-hooks-signature", &value)?;
-    Ok(outgoing)
+        signing::hooks_signature(&shape.secrets, now.unix_timestamp(), &event.event_id, &request.body);
+    request.set("X-Hooks-Signature", &value);
+    request.check()?;
+    Ok(Outgoing { url: url.clone(), request })
 }
 
-impl Outgoing {
-    fn label(&mut self, event: &Event, label: Label<'_>) -> Result<(), String> {
-        self.set("x-hooks-source", &event.source)?;
-        self.set("x-hooks-sequence", &event.sequence.to_string())?;
-        self.set("x-hooks-delivery-id", event.delivery_id())?;
-        self.set("x-hooks-event-id", &event.event_id)?;
-        self.set("x-hooks-push-id", label.delivery)?;
-        self.set("x-hooks-attempt", &label.attempt.to_string())?;
-        if label.replay {
-            self.set("x-hooks-replay", "1")?;
-        }
-        if !self.headers.contains_key("user-agent") {
-            self.set("user-agent", concat!("hooks/", env!("CARGO_PKG_VERSION")))?;
-        }
-        Ok(())
+fn set_own(request: &mut Request, event: &Event, label: Label<'_>) {
+    request.set("X-Hooks-Source", &event.source);
+    request.set("X-Hooks-Sequence", &event.sequence.to_string());
+    request.set("X-Hooks-Delivery-Id", event.delivery_id());
+    request.set("X-Hooks-Event-Id", &event.event_id);
+    request.set("X-Hooks-Push-Id", label.delivery);
+    request.set("X-Hooks-Attempt", &label.attempt.to_string());
+    if label.replay {
+        request.set("X-Hooks-Replay", "1");
     }
+    if !request.has("User-Agent") {
+        request.add("User-Agent", concat!("hooks/", env!("CARGO_PKG_VERSION")));
+    }
+}
 
-    fn sign(&mut self, shape: &Shape, event: &Event, now: OffsetDateTime) -> Result<(), String> {
-        match &shape.signing {
-            Signing::Hooks => Ok(()),
-            Signing::StandardWebhooks => {
-                for name in STANDARD {
-                    self.headers.remove(name);
-                }
-                let unix = now.unix_timestamp();
-                let value = signing::standard_signature(&shape.secrets, unix, &event.event_id, &self.body);
-                self.set("webhook-id", &event.event_id)?;
-                self.set("webhook-timestamp", &unix.to_string())?;
-                self.set("webhook-signature", &value)
+fn sign(
+    request: &mut Request,
+    url: &Url,
+    shape: &Shape,
+    event: &Event,
+    now: OffsetDateTime,
+) -> Result<(), String> {
+    match &shape.signing {
+        Signing::Hooks => {}
+        Signing::StandardWebhooks => {
+            for name in STANDARD {
+                request.remove(name);
             }
-            Signing::Preset(signer) => self.sign_as_provider(signer, event, now),
+            let unix = now.unix_timestamp();
+            let value = signing::standard_signature(&shape.secrets, unix, &event.event_id, &request.body);
+            request.set("Webhook-Id", &event.event_id);
+            request.set("Webhook-Timestamp", &unix.to_string());
+            request.set("Webhook-Signature", &value);
         }
-    }
-
-    fn sign_as_provider(
-        &mut self,
-        signer: &Signer,
-        event: &Event,
-        now: OffsetDateTime,
-    ) -> Result<(), String> {
-        let message = Message {
-            method: self.method.as_str(),
-            url: self.url.as_str(),
-            body: &self.body,
-            id: &event.event_id,
-            event_type: event.event_type.as_deref(),
-            now,
-        };
-        let signed = signer.sign(&message)?;
-        for name in &signed.replaces {
-            self.headers.remove(name.to_ascii_lowercase());
-        }
-        let defaults =
-            signed.defaults.iter().filter(|(name, _)| !self.headers.contains_key(name.to_ascii_lowercase()));
-        let all: Vec<_> = defaults.chain(&signed.headers).cloned().collect();
-        for (name, value) in all {
-            let encoded = HeaderName::from_bytes(name.to_ascii_lowercase().as_bytes()).ok();
-            let (Some(name), Ok(value)) = (encoded, HeaderValue::from_bytes(value.as_bytes())) else {
-                return Err(format!("the header {name} cannot be encoded"));
+        Signing::Preset(signer) => {
+            let message = Message {
+                method: &request.method,
+                url: url.as_str(),
+                body: &request.body,
+                id: &event.event_id,
+                event_type: event.event_type.as_deref(),
+                now,
             };
-            self.headers.insert(name, value);
+            let signed = signer.sign(&message)?;
+            request.take(signed, url);
         }
-        if !signed.query.is_empty() {
-            let names: Vec<&str> = signed.query.iter().map(|(name, _)| name.as_str()).collect();
-            let kept: Vec<(String, String)> = self
-                .url
-                .query_pairs()
-                .filter(|(name, _)| !names.contains(&&**name))
-                .map(|(n, v)| (n.into(), v.into()))
-                .collect();
-            self.url.query_pairs_mut().clear().extend_pairs(kept.iter().chain(&signed.query));
-        }
-        if let Some(body) = signed.body {
-            self.body = body.into();
-        }
-        Ok(())
     }
-
-    fn set(&mut self, name: &'static str, value: &str) -> Result<(), String> {
-        let value = HeaderValue::from_bytes(value.as_bytes())
-            .map_err(|_| format!("the header {name} cannot be encoded"))?;
-        self.headers.insert(HeaderName::from_static(name), value);
-        Ok(())
-    }
+    Ok(())
 }
 
-fn stored_headers(shape: &Shape, event: &Event) -> Result<HeaderMap, String> {
-    let mut headers = HeaderMap::with_capacity(event.headers.len() + 10);
-    for (name, value) in passed_on(&event.headers) {
-        let lower = name.to_ascii_lowercase();
-        let text = String::from_utf8_lossy(&lower);
-        if !shape.forward_credentials && is_credential(&text, shape) {
-            continue;
-        }
-        let name = HeaderName::from_bytes(&lower)
-            .map_err(|_| format!("the header name {text:?} cannot be encoded"))?;
-        let value =
-            HeaderValue::from_bytes(value).map_err(|_| format!("the header {text} cannot be encoded"))?;
-        headers.append(name, value);
-    }
-    Ok(headers)
+/// The stored headers that go out, spelled and ordered as they came.
+fn stored_headers(shape: &Shape, event: &Event) -> Vec<Header> {
+    let goes = |name: &[u8]| shape.forward_credentials || !is_credential(name, shape);
+    passed_on(&event.headers).filter(|(name, _)| goes(name)).cloned().collect()
 }
 
-fn is_credential(name: &str, shape: &Shape) -> bool {
-    CREDENTIALS.contains(&name)
-        || shape.credential_headers.iter().any(|given| given.eq_ignore_ascii_case(name))
+fn is_credential(name: &[u8], shape: &Shape) -> bool {
+    let is = |known: &str| known.as_bytes().eq_ignore_ascii_case(name);
+    CREDENTIALS.into_iter().any(is) || shape.credential_headers.iter().any(|known| is(known))
 }
 
 /// Scheme, host, port and path, for the history: no query, no user, bounded.
@@ -219,7 +165,7 @@ mod tests {
             headers: headers.iter().map(|(n, v)| (n.as_bytes().to_vec(), v.as_bytes().to_vec())).collect(),
             exact: true,
             remote_addr: None,
-            body: Bytes::from_static(b"{}"),
+            body: bytes::Bytes::from_static(b"{}"),
             body_sha256: Vec::new(),
         }
     }
@@ -240,7 +186,9 @@ mod tests {
     }
 
     fn text<'a>(outgoing: &'a Outgoing, name: &str) -> Vec<&'a str> {
-        outgoing.headers.get_all(name).iter().map(|v| v.to_str().expect("text")).collect()
+        let headers = outgoing.request.headers.iter();
+        let named = headers.filter(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()));
+        named.map(|(_, value)| std::str::from_utf8(value).expect("text")).collect()
     }
 
     #[test]
@@ -264,16 +212,22 @@ mod tests {
         for gone in
             ["host", "connection", "x-hop", "content-length", "accept-encoding", "proxy-authorization"]
         {
-            assert!(!outgoing.headers.contains_key(gone), "{gone}");
+            assert!(!outgoing.request.has(gone), "{gone}");
         }
         assert!(text(&outgoing, "cookie").is_empty() && text(&outgoing, "authorization").is_empty());
         assert_eq!(text(&outgoing, "x-twice"), ["1", "2"]);
         assert_eq!(text(&outgoing, "x-hooks-event-id"), ["evt_1"]);
         assert_eq!(text(&outgoing, "webhook-id"), ["msg_1"]);
-        assert_eq!(outgoing.method, Method::POST);
+        assert_eq!(outgoing.request.method, "POST");
+        let sent: Vec<_> = outgoing.request.headers.iter().take(4).map(|(name, _)| &name[..]).collect();
+        assert_eq!(
+            sent,
+            [&b"X-Twice"[..], b"x-twice", b"Webhook-Id", b"Content-Type"],
+            "spelled as they came"
+        );
         let shape = Shape { forward_credentials: true, preserve_method: true, ..shape() };
         let outgoing = built(&shape, &event).expect("sendable");
-        assert_eq!((text(&outgoing, "cookie"), outgoing.method.as_str()), (vec!["c"], "PUT"));
+        assert_eq!((text(&outgoing, "cookie"), outgoing.request.method.as_str()), (vec!["c"], "PUT"));
     }
 
     #[test]
@@ -309,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_presets_signature_verifies_where_that_provider_is_expected() {
-        use hooks_shared::verify::{Request, Settings, Verdict, Verifier};
+        use hooks_shared::verify::{self, Settings, Verdict, Verifier};
         let secret = Secret::new("a-secret-of-some-length");
         let signing = Signing::read("github", &secret).expect("a preset that can sign");
         let shape = Shape { signing, ..shape() };
@@ -317,16 +271,12 @@ mod tests {
         assert_eq!(text(&outgoing, "x-hub-signature-256").len(), 1);
         let settings = Settings { verifier: "github".into(), secrets: vec![secret], ..Settings::default() };
         let verifier = Verifier::compile(&settings).expect("compiles").verifier;
-        let headers: Vec<(Vec<u8>, Vec<u8>)> = outgoing
-            .headers
-            .iter()
-            .map(|(name, value)| (name.as_str().as_bytes().to_vec(), value.as_bytes().to_vec()))
-            .collect();
-        let request = Request {
+        let headers = outgoing.request.headers;
+        let request = verify::Request {
             method: "POST",
             target: "/in?x=1",
             headers: &headers,
-            body: &outgoing.body,
+            body: &outgoing.request.body,
             remote_addr: None,
         };
         assert!(matches!(verifier.verify(&request, NOW), Verdict::Ok(_)), "{headers:?}");
@@ -336,7 +286,7 @@ mod tests {
     #[test]
     fn a_header_that_will_not_encode_is_named_but_not_shown() {
         let error = built(&shape(), &event(&[("X-Odd", "hunter2\u{1}")])).expect_err("unencodable");
-        assert!(error.contains("x-odd") && !error.contains("hunter2"), "{error}");
+        assert!(error.contains("X-Odd") && !error.contains("hunter2"), "{error}");
         assert!(built(&shape(), &event(&[("bad name", "x")])).is_err());
     }
 

@@ -1,5 +1,6 @@
 //! Requests that relays like to damage: written byte by byte, with what must come out at every end.
 
+mod arrival;
 mod draft;
 mod list;
 

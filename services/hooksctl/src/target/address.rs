@@ -1,6 +1,7 @@
 //! The URL given with `--to`.
 
 use crate::commands::Usage;
+use hooks_shared::http1::target_of;
 use url::Url;
 
 /// An http or https URL, taken apart once.
@@ -11,8 +12,6 @@ pub struct Target {
     pub host: String,
     pub port: u16,
     pub tls: bool,
-    /// Path and query, as they stand in the request line.
-    pub path: String,
     /// The `Host` header's value.
     pub authority: String,
 }
@@ -39,30 +38,18 @@ impl Target {
             Some(port) => format!("{host}:{port}"),
             None => host.to_owned(),
         };
-        let path = match url.query() {
-            Some(query) => format!("{}?{query}", url.path()),
-            None => url.path().to_owned(),
-        };
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        Ok(Self { host, port, tls, path, authority, url })
+        Ok(Self { host, port, tls, authority, url })
     }
 
     /// The whole URL, for schemes that sign it.
-    pub fn url(&self) -> &str {
-        self.url.as_str()
+    pub fn url(&self) -> &Url {
+        &self.url
     }
 
-    /// Path and query with these parameters set.
-    pub fn path_with(&self, set: &[(String, String)]) -> String {
-        let mut url = self.url.clone();
-        let kept: Vec<(String, String)> = self
-            .url
-            .query_pairs()
-            .filter(|(name, _)| !set.iter().any(|(known, _)| known == name))
-            .map(|(name, value)| (name.into_owned(), value.into_owned()))
-            .collect();
-        url.query_pairs_mut().clear().extend_pairs(kept.iter().chain(set));
-        format!("{}?{}", url.path(), url.query().unwrap_or_default())
+    /// Path and query, as they stand in the request line.
+    pub fn path(&self) -> String {
+        target_of(&self.url)
     }
 
     /// Without the query, which may hold a secret.
@@ -82,11 +69,11 @@ mod tests {
     fn a_url_is_taken_apart() {
         let target = Target::parse("http://localhost:3000/a%2Fb?token=x#f").expect("a URL");
         assert_eq!(target.authority, "localhost:3000");
-        assert_eq!(target.path, "/a%2Fb?token=x");
+        assert_eq!(target.path(), "/a%2Fb?token=x");
         assert_eq!(target.shown(), "http://localhost:3000/a%2Fb");
         let target = Target::parse("https://[::1]").expect("a URL");
         assert_eq!((target.host.as_str(), target.port, target.tls), ("::1", 443, true));
-        assert_eq!((target.authority.as_str(), target.path.as_str()), ("[::1]", "/"));
+        assert_eq!((target.authority.as_str(), target.path().as_str()), ("[::1]", "/"));
     }
 
     #[test]

@@ -242,7 +242,7 @@ async fn wk7b_one_event_with_a_header_that_will_not_encode_is_alone_with_it() {
     assert_eq!(rig.history(&id).await, [(1, "unsendable".into(), false)]);
     let shown = hooks_shared::push::deliveries::show(&rig.operator().await, &id).await.expect("there");
     let error = shown.attempt_history[0].error.clone().unwrap_or_default();
-    assert!(shown.delivery.subscription_id == subscription && error.contains("x-odd"), "{error}");
+    assert!(shown.delivery.subscription_id == subscription && error.contains("X-Odd"), "{error}");
     worker.stop().await;
 }
 
@@ -409,4 +409,21 @@ async fn a_paused_source_holds_new_events_and_retries_until_it_goes_on() {
     })
     .await;
     worker.stop().await;
+}
+
+#[tokio::test]
+async fn a_configured_proxy_gets_the_whole_url_and_its_credentials() {
+    let rig = Rig::new().await;
+    let proxy = Receiver::start().await;
+    let url = "http://127.0.0.1:9/in?x=1";
+    let subscription = rig.subscribe("one", url).await;
+    rig.events(1).await;
+    let address = proxy.address();
+    let worker = rig.worker(&format!("proxy: 'http://u:p@{address}'")).await;
+    rig.settled(&subscription, "delivered", 1).await;
+    worker.stop().await;
+    let got = proxy.requests();
+    assert_eq!(got[0].head.start_line, format!("POST {url} HTTP/1.1"));
+    assert_eq!(got[0].header("host"), Some("127.0.0.1:9"));
+    assert_eq!(got[0].header("proxy-authorization"), Some("Basic dTpw"));
 }

@@ -4,10 +4,11 @@ use crate::commands::Failed;
 use crate::resign::{Resign, Subject};
 use crate::server::Endpoint;
 use crate::stream::Message;
-use crate::target::{Answer, Client, Fault, Outgoing, Target};
+use crate::target::{Answer, Client, Fault, Target};
 use anyhow::Result;
 use bytes::Bytes;
 use hooks_shared::hop::passed_on;
+use hooks_shared::http1::Request;
 use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 
@@ -102,10 +103,10 @@ impl Courier {
         Ok(Try { number, outcome, took: started.elapsed() })
     }
 
-    fn request(&self, message: &Message, body: Bytes, replay: bool) -> Result<Outgoing> {
-        let mut request = Outgoing {
+    fn request(&self, message: &Message, body: Bytes, replay: bool) -> Result<Request> {
+        let mut request = Request {
             method: message.method.clone(),
-            path: None,
+            target: self.client.target().path(),
             // The developer who listens has the provider's whole request already, credentials included.
             headers: passed_on(&message.headers).cloned().collect(),
             body,

@@ -7,6 +7,7 @@ mod run;
 pub use courier::{Courier, Outcome, Try};
 pub use display::{attempt_json, attempt_line};
 
+use crate::commands::Failed;
 use crate::cursor::CursorFile;
 use crate::interrupt::unless_interrupted;
 use crate::moment::parse_since;
@@ -61,7 +62,7 @@ impl To {
     pub fn courier(&self, endpoint: crate::server::Endpoint) -> Result<Courier> {
         let target = Target::parse(&self.to)?;
         let resign = self.sign_with.as_deref().map(Resign::parse).transpose()?;
-        Ok(Courier::new(endpoint, Client::new(target, self.attempt_timeout), resign))
+        Ok(Courier::new(endpoint, Client::new(target, self.attempt_timeout).map_err(Failed)?, resign))
     }
 
     /// The target as it is shown to people and repeated in suggested commands.

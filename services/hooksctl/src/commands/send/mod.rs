@@ -7,8 +7,9 @@ use super::{Failed, NotFound, Refused, Unreachable, Usage};
 use crate::options::Global;
 use crate::output::{Colour, Paint, line, printable};
 use crate::server::Endpoint;
-use crate::target::{Client, Outgoing, Target};
+use crate::target::{Client, Target};
 use anyhow::{Context, Result};
+use hooks_shared::http1::Request;
 use hooks_shared::ids;
 use serde_json::json;
 use std::io::Read;
@@ -46,14 +47,18 @@ pub async fn run(global: &Global, args: Args) -> Result<()> {
     let data = args.data.as_deref().map(read_data).transpose()?;
     let url = endpoint.url(&["ingest", &args.source]);
     let target = Target::parse(url.as_str())?;
-    let mut client = Client::new(target, Duration::from_secs(60));
+    let mut client = Client::new(target, Duration::from_secs(60)).map_err(Failed)?;
     for _ in 0..args.count {
         let now = OffsetDateTime::now_utc();
         let id = args.id.clone().unwrap_or_else(|| fresh_id(now));
         let sample = sample::sample(signing.preset(), args.event_type.as_deref(), &id, now);
         let body = data.clone().unwrap_or(sample.body);
-        let mut request =
-            Outgoing { method: "POST".to_owned(), path: None, headers: Vec::new(), body: body.into() };
+        let mut request = Request {
+            method: "POST".to_owned(),
+            target: client.target().path(),
+            headers: Vec::new(),
+            body: body.into(),
+        };
         request.add("User-Agent", concat!("hooksctl/", env!("CARGO_PKG_VERSION")));
         request.add("Content-Type", sample.content_type);
         signing.sign(&mut request, client.target(), &id, &sample.event_type, now)?;

@@ -1,11 +1,11 @@
 //! The source's scheme and secret, from `hooks.yaml`.
 
 use crate::commands::{Failed, NotFound, Usage};
-use crate::resign::apply;
-use crate::target::{Outgoing, Target};
+use crate::target::Target;
 use anyhow::{Context, Result};
 use hooks_shared::Config;
 use hooks_shared::config::{self, ConfigError, Service, Source};
+use hooks_shared::http1::Request;
 use hooks_shared::verify::{self, Signer, Verifier};
 use std::path::Path;
 use time::OffsetDateTime;
@@ -83,7 +83,7 @@ impl Signing {
 
     pub fn sign(
         &self,
-        request: &mut Outgoing,
+        request: &mut Request,
         target: &Target,
         id: &str,
         event_type: &str,
@@ -91,14 +91,14 @@ impl Signing {
     ) -> Result<()> {
         let message = verify::Message {
             method: &request.method,
-            url: self.url.as_deref().unwrap_or(target.url()),
+            url: self.url.as_deref().unwrap_or(target.url().as_str()),
             body: &request.body,
             id,
             event_type: Some(event_type),
             now,
         };
         let signed = self.signer.sign(&message).map_err(Usage).context("the event cannot be signed")?;
-        apply(request, target, signed);
+        request.take(signed, target.url());
         Ok(())
     }
 }
