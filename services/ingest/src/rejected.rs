@@ -98,7 +98,9 @@ async fn work(
 
 async fn look_at(pool: &Pool, sources: &Current, clock: &Clock, rejected: Rejected) {
     let source = rejected.source.clone();
-    let others = sources.all().secrets_beside(&source.name);
+    let known = sources.all();
+    let others = known.secrets_beside(&source.name);
+    let secrets = known.all_secrets();
     let now = rejected.at.min(clock.now());
     let examined = tokio::task::spawn_blocking(move || {
         let mut rejected = rejected;
@@ -110,7 +112,7 @@ async fn look_at(pool: &Pool, sources: &Current, clock: &Clock, rejected: Reject
         };
         rejected.request.headers = std::mem::take(&mut rejected.head.headers);
         rejected.request.target = String::from_utf8_lossy(&rejected.head.target).into_owned();
-        mask::credentials(&mut rejected.request, &rejected.source.settings);
+        mask::credentials(&mut rejected.request, &rejected.source.settings, &secrets, KEPT);
         (rejected, diagnosis)
     });
     match examined.await {

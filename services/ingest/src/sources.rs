@@ -91,6 +91,14 @@ impl Sources {
         self.0.keys().map(String::as_str).collect()
     }
 
+    /// Every secret that any source knows, once.
+    pub fn all_secrets(&self) -> Vec<Secret> {
+        let mut all: Vec<Secret> = self.0.values().flat_map(|source| source.settings.all_secrets()).collect();
+        all.sort_by(|a, b| a.expose().cmp(b.expose()));
+        all.dedup();
+        all
+    }
+
     /// The secrets of all sources but one, by source.
     pub fn secrets_beside(&self, name: &str) -> Vec<(String, Secret)> {
         let others = self.0.values().filter(|source| &*source.name != name);

@@ -218,6 +218,26 @@ async fn no_credential_of_any_preset_is_kept_and_the_rest_is() {
     }
 }
 
+#[tokio::test]
+async fn the_own_token_of_another_source_is_not_kept_wherever_it_stands() {
+    let own = "{type: token, from: 'header:X-Acme', secret: acmes+own/token}";
+    let sources = format!(
+        "sources:\n  hub: {{verifier: github, secret: 0123456789abcdef}}\n  acme: {{verifier: {own}}}\n"
+    );
+    let stage = Stage::with(&sources, KEYS).await;
+    let headers = [("X-Acme", "acmes+own/token")];
+    let target = "/ingest/hub?key=acmes%2Bown%2Ftoken";
+    let body = b"{\"key\":\"acmes+own/token\"}";
+    let answer = exchange(stage.address, &request("POST", target, &headers, body)).await;
+    assert_eq!(answer.status, 401, "{}", answer.text());
+    stage.count_becomes("rejected_requests", "hub", 1).await;
+    let row = stage.db.query_one("select target, headers, body from rejected_requests", &[]).await;
+    let text = |column: &str| String::from_utf8_lossy(row.get::<_, &[u8]>(column)).into_owned();
+    assert_eq!(text("target"), "/ingest/hub?key=***");
+    assert_eq!(text("body"), r#"{"key":"***"}"#);
+    assert!(text("headers").contains("***") && !text("headers").contains("acmes"), "{}", text("headers"));
+}
+
 /// So that a preset that comes later is not forgotten above.
 #[test]
 fn every_preset_with_a_credential_in_its_requests_is_among_them() {

@@ -143,11 +143,20 @@ pub fn load(path: &Path, service: Service) -> Result<Config, ConfigError> {
     parse(&file, &text, &folder, service, &|name| std::env::var(name).ok())
 }
 
+/// Bytes of the longest piece of YAML; a verifier has a few hundred.
+const PIECE: usize = 256 * 1024;
+
 /// Reads a piece of YAML that is no whole configuration, such as one verifier.
 ///
 /// # Errors
-/// Why it is not YAML, and in which line.
+/// Why it is not YAML, and in which line; that it is longer than such a piece may be.
 pub fn parse_yaml(text: &str) -> Result<serde_json::Value, String> {
+    if text.len() > PIECE {
+        return Err(format!(
+            "has {} bytes, and a piece of configuration may have {PIECE}: shorten it",
+            text.len()
+        ));
+    }
     yaml::parse(text).map_err(|fault| match fault.line {
         Some(line) => format!("line {line}: {}", fault.message),
         None => fault.message,

@@ -10,13 +10,38 @@ pub struct YamlFault {
     pub message: String,
 }
 
+/// Brackets that may be open at one place. The library refuses fewer, but only after a time that grows with the
+/// square of their number; brackets in texts and comments are counted too, which this leaves ample room for.
+const OPEN_BRACKETS: usize = 1000;
+
 /// Reads one YAML document. Keys must be texts; anchors are resolved; tags are refused.
 pub fn parse(text: &str) -> Result<Value, YamlFault> {
+    if let Some(line) = too_deep(text) {
+        let message = format!("more than {OPEN_BRACKETS} brackets are open here: nest less, or close them");
+        return Err(YamlFault { line: Some(line), message });
+    }
     let tree: serde_yaml::Value = serde_yaml::from_str(text).map_err(|error| YamlFault {
         line: error.location().map(|at| at.line()),
         message: format!("not valid YAML: {error}"),
     })?;
     convert(tree).map_err(|message| YamlFault { line: None, message })
+}
+
+/// The line (from 1) on which too many brackets are open.
+fn too_deep(text: &str) -> Option<usize> {
+    let (mut open, mut line) = (0usize, 1);
+    for byte in text.bytes() {
+        match byte {
+            b'[' | b'{' => open += 1,
+            b']' | b'}' => open = open.saturating_sub(1),
+            b'\n' => line += 1,
+            _ => {}
+        }
+        if open > OPEN_BRACKETS {
+            return Some(line);
+        }
+    }
+    None
 }
 
 fn convert(tree: serde_yaml::Value) -> Result<Value, String> {
@@ -95,6 +120,18 @@ mod tests {
 
     const TEXT: &str =
         "database_url: x\nsources:\n  a:\n    verifier: github\n  b:\n    # secret: no\n    secret: s\n";
+
+    #[test]
+    fn a_text_nested_without_measure_is_refused_before_it_is_read() {
+        for open in ["[", "{a: ", "[\n"] {
+            let fault = parse(&open.repeat(OPEN_BRACKETS + 1)).unwrap_err();
+            assert!(fault.message.contains("brackets are open"), "{}", fault.message);
+            assert_eq!(fault.line, Some(if open.ends_with('\n') { OPEN_BRACKETS + 1 } else { 1 }));
+        }
+        assert!(parse(&"- [{a: 1}]\n".repeat(OPEN_BRACKETS + 1)).is_ok());
+        let long = format!("a: {}", "x".repeat(crate::config::PIECE));
+        assert!(crate::config::parse_yaml(&long).unwrap_err().contains("shorten it"));
+    }
 
     #[test]
     fn a_key_path_leads_to_its_line() {

@@ -42,6 +42,34 @@ pub struct Settings {
     pub keys: Option<Arc<KeyStore>>,
 }
 
+impl Settings {
+    /// Every secret in them: the source's, the verify token, and those that tables have of their own.
+    pub fn all_secrets(&self) -> Vec<Secret> {
+        fn of_tables(value: &Value, found: &mut Vec<Secret>) {
+            match value {
+                Value::Array(list) => list.iter().for_each(|item| of_tables(item, found)),
+                Value::Object(map) => {
+                    for (key, value) in map {
+                        match (key.as_str(), value) {
+                            ("secret" | "secrets" | "verify_token", Value::String(text)) => {
+                                found.push(Secret::from(text.as_str()));
+                            }
+                            ("secrets", Value::Array(list)) => {
+                                found.extend(list.iter().filter_map(Value::as_str).map(Secret::from));
+                            }
+                            _ => of_tables(value, found),
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut found: Vec<Secret> = self.secrets.iter().chain(&self.verify_token).cloned().collect();
+        of_tables(&self.verifier, &mut found);
+        found
+    }
+}
+
 /// One thing that is wrong, with the key it stands at, relative to the source (`verifier.signed`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {

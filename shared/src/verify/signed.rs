@@ -104,9 +104,14 @@ fn check_templates(context: &Context<'_>, kind: Kind, templates: &[Template]) {
             fields.fault("signed", message);
         }
         if template.needs_url() && !context.address.is_known() {
-            fields
-                .report()
-                .fault("public_url", "this scheme signs the address: say which the provider was given");
+            // One version of several: the others can be used without.
+            if fields.has("only_if") {
+                fields
+                    .report()
+                    .warn(format!("public_url: {UNKNOWN_ADDRESS}; requests of this version are refused"));
+            } else {
+                fields.report().fault("public_url", UNKNOWN_ADDRESS);
+            }
         }
         if !template.covers_body() {
             fields.report().warn("the signature does not cover the body: it can be changed on the way");
@@ -143,6 +148,8 @@ fn check_time(context: &Context<'_>, templates: &[Template], format: Option<&For
     }
 }
 
+const UNKNOWN_ADDRESS: &str = "this scheme signs the address: say which the provider was given";
+
 const UNSIGNED_TIME: &str = "the timestamp is not signed, so anyone could forge it: name it in `signed`";
 
 /// Is a time read from these sources part of the signed text without being named {timestamp}?
@@ -174,7 +181,7 @@ impl Signed {
             let is_list = self.signature_any || self.shape.split.is_some();
             match source {
                 Source::Header(name) if is_list => {
-                    for value in view.header_lines(name) {
+                    for value in view.header_lines(name.lower()) {
                         found = true;
                         each(Cow::Borrowed(value));
                     }
@@ -256,6 +263,17 @@ impl Signed {
         template.feed(&fill, sink)
     }
 
+    /// A header that is part of the signed text and is not there, in a request in which nothing matched:
+    /// it was counted as empty, and most likely was not.
+    fn unfilled(&self, view: &View<'_>) -> Option<Refusal> {
+        let absent = |template: &Template| {
+            let headers = template.fields().filter(|source| matches!(source, Source::Header(_)));
+            headers.filter(|source| matches!(source.get(view), Ok(None))).map(Source::to_string).next()
+        };
+        let absent: Option<Vec<String>> = self.templates.iter().map(absent).collect();
+        absent?.first().map(|name| Refusal::missing(format!("{name}, which is part of what was signed,")))
+    }
+
     fn check_required(&self, view: &View<'_>) -> Result<(), Refusal> {
         for (source, wanted) in &self.require {
             if source.get(view)?.as_deref() != Some(wanted.as_bytes()) {
@@ -312,6 +330,9 @@ impl Check for Signed {
             )));
         }
         for template in &self.templates {
+            if template.needs_url() && !self.address.is_known() {
+                return Err(Refusal::new(Reason::ConfigError, UNKNOWN_ADDRESS));
+            }
             let feed =
                 |secret: &[u8], sink: &mut dyn FnMut(&[u8])| self.feed(template, &parts, view, secret, sink);
             let length = if template.covers_body() { view.request.body.len() } else { 0 };
@@ -319,7 +340,9 @@ impl Check for Signed {
                 return Ok(parts.time);
             }
         }
-        Err(Refusal::bad_signature("no signature in the request matches"))
+        Err(self
+            .unfilled(view)
+            .unwrap_or_else(|| Refusal::bad_signature("no signature in the request matches")))
     }
 
     fn content(&self, view: &View<'_>) -> Option<[u8; 32]> {

@@ -36,6 +36,13 @@ impl From<&str> for HeaderName {
     }
 }
 
+impl HeaderName {
+    /// In small letters: what to look for in a request.
+    pub(super) fn lower(&self) -> &str {
+        &self.lower
+    }
+}
+
 impl fmt::Display for HeaderName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.spelt)

@@ -27,6 +27,7 @@ pub(super) struct Template {
     pieces: Vec<Piece>,
     /// Is the address or its path in it? Asked for each request.
     needs_address: bool,
+    needs_url: bool,
     covers_body: bool,
 }
 
@@ -57,10 +58,10 @@ impl Template {
         if !rest.is_empty() {
             pieces.push(Piece::Literal(rest.as_bytes().to_vec()));
         }
-        let in_address = |piece: &Piece| matches!(piece, Piece::Url | Piece::UrlDecoded | Piece::Path);
-        let needs_address = pieces.iter().any(in_address);
+        let needs_url = pieces.iter().any(|piece| matches!(piece, Piece::Url | Piece::UrlDecoded));
+        let needs_address = needs_url || pieces.contains(&Piece::Path);
         let covers_body = pieces.iter().any(|piece| matches!(piece, Piece::Body | Piece::BodyEscaped));
-        Ok(Self { pieces, needs_address, covers_body })
+        Ok(Self { pieces, needs_address, needs_url, covers_body })
     }
 
     pub(super) fn names(&self, wanted: &Piece) -> bool {
@@ -76,7 +77,7 @@ impl Template {
     }
 
     pub(super) fn needs_url(&self) -> bool {
-        self.names(&Piece::Url) || self.names(&Piece::UrlDecoded)
+        self.needs_url
     }
 
     pub(super) fn fields(&self) -> impl Iterator<Item = &Source> {

@@ -102,6 +102,11 @@ impl Verifier {
         self.preset
     }
 
+    /// How the ways of [`Self::summary`] belong together; nothing where there is only one.
+    pub fn rule(&self) -> Option<String> {
+        self.node.rule()
+    }
+
     /// Each alternative in one line, for `sources check` and the documentation.
     pub fn summary(&self) -> Vec<Summary> {
         self.node.schemes().into_iter().map(summary).collect()
@@ -157,6 +162,23 @@ impl Node {
             Plan::All(list) => Self::All(parts(list)?),
             Plan::Any(list) => Self::Any(parts(list)?),
         })
+    }
+
+    fn rule(&self) -> Option<String> {
+        let (own, parts) = match self {
+            Self::FirstOf(schemes) if schemes.len() > 1 => (
+                format!("the first of {} that the request is meant for decides", schemes.len()),
+                [].as_slice(),
+            ),
+            Self::FirstOf(_) => return None,
+            Self::All(parts) => (format!("all {} must hold", parts.len()), parts.as_slice()),
+            Self::Any(parts) => (format!("any one of {} is enough", parts.len()), parts.as_slice()),
+        };
+        let inner = parts
+            .iter()
+            .enumerate()
+            .filter_map(|(at, part)| Some(format!("; in part {}: {}", at + 1, part.rule()?)));
+        Some(own + &inner.collect::<String>())
     }
 
     fn schemes(&self) -> Vec<&Scheme> {

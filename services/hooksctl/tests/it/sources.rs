@@ -33,6 +33,12 @@ sources:
       timestamp: {from: \"header:X-Time\", max_age: 60}
     secret: 0123456789abcdef
     refuse: {status: 403}
+  both:
+    verifier: {combine: all, of: [github, {type: basic}]}
+    secret: user:0123456789abcdef
+  either:
+    verifier: {combine: any, of: [github, {type: basic}]}
+    secret: user:0123456789abcdef
 ";
 
 async fn check(arguments: &[&str]) -> Output {
@@ -54,7 +60,9 @@ fn of<'t>(text: &'t str, source: &str) -> Vec<String> {
 #[tokio::test]
 async fn each_source_says_what_it_checks_and_what_it_does_not() {
     let text = check(&[]).await.stdout;
-    let expected: [(&str, &[&str]); 6] = [
+    let expected: [(&str, &[&str]); 8] = [
+        ("both", &["rule all 2 must hold"]),
+        ("either", &["rule any one of 2 is enough"]),
         (
             "shop",
             &[

@@ -7,6 +7,9 @@ use super::presets::presets;
 use super::recorded::Parts;
 use super::settings::Settings;
 use super::source::Source;
+use crate::Secret;
+use memchr::memmem;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use std::sync::LazyLock;
 
 /// What stands in the place of a credential.
@@ -20,8 +23,9 @@ static KNOWN: LazyLock<Vec<Source>> =
     LazyLock::new(|| presets().flat_map(|preset| credential_sources(preset.verifier)).collect());
 
 /// Masks what the scheme or any other that is known reads as a credential, in headers, query and body, what
-/// always is one, and the source's own secrets wherever they stand.
-pub fn credentials(request: &mut Parts, settings: &Settings) {
+/// always is one, and wherever they stand the source's own secrets and those of `others`. Of a body longer than
+/// `keep` bytes no more is left, so that the cost has a bound.
+pub fn credentials(request: &mut Parts, settings: &Settings, others: &[Secret], keep: usize) {
     let mut sources = credential_sources(&settings.verifier);
     sources.extend(KNOWN.iter().cloned());
     for (name, value) in &mut request.headers {
@@ -49,7 +53,17 @@ pub fn credentials(request: &mut Parts, settings: &Settings) {
     } else if !json.is_empty() {
         request.body = body::json(&request.body, &json);
     }
-    own_secrets(request, settings);
+    // A shorter text stands in many places by chance, and masking them would show where.
+    let own = settings.all_secrets();
+    let secrets = own.iter().chain(others).filter(|secret| secret.expose().len() >= SHORTEST);
+    let texts: Vec<Vec<u8>> = secrets.flat_map(|secret| spellings(secret.expose())).collect();
+    let longest = texts.iter().map(Vec::len).max().unwrap_or(0);
+    let cut = request.body.len() > keep + longest;
+    request.body.truncate(keep + longest);
+    texts.iter().for_each(|text| mask_everywhere(request, text));
+    // The cut may have gone through one.
+    let whole = request.body.len() - if cut { longest.min(request.body.len()) } else { 0 };
+    request.body.truncate(whole.min(keep));
 }
 
 fn is_always(header: &[u8]) -> bool {
@@ -70,41 +84,53 @@ fn same_name(names: &[&str], name: &[u8]) -> bool {
     names.iter().any(|known| known.as_bytes() == name)
 }
 
-fn own_secrets(request: &mut Parts, settings: &Settings) {
-    let secrets = settings.secrets.iter().chain(&settings.verify_token);
-    // A shorter text stands in many places by chance, and masking them would show where.
-    for secret in secrets.filter(|secret| secret.expose().len() >= 8) {
-        let secret = secret.expose().as_bytes();
-        request.body = without(&request.body, secret);
-        for (_, value) in &mut request.headers {
-            *value = without(value, secret);
-        }
-        request.target = String::from_utf8_lossy(&without(request.target.as_bytes(), secret)).into_owned();
+/// Bytes of the shortest secret that is looked for.
+const SHORTEST: usize = 8;
+
+fn mask_everywhere(request: &mut Parts, secret: &[u8]) {
+    let finder = memmem::Finder::new(secret);
+    without(&mut request.body, &finder);
+    request.headers.iter_mut().for_each(|(_, value)| without(value, &finder));
+    if finder.find(request.target.as_bytes()).is_some() {
+        let mut target = std::mem::take(&mut request.target).into_bytes();
+        without(&mut target, &finder);
+        request.target = String::from_utf8_lossy(&target).into_owned();
     }
 }
 
-fn without(text: &[u8], secret: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((first, after)) = rest.split_first() {
-        match rest.strip_prefix(secret) {
-            Some(tail) => {
-                out.extend_from_slice(MASK);
-                rest = tail;
-            }
-            None => {
-                out.push(*first);
-                rest = after;
-            }
-        }
+/// What percent encoding leaves alone at most (RFC 3986 section 2.3).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// As it is, and as it stands in addresses, forms and JSON where that differs.
+fn spellings(secret: &str) -> Vec<Vec<u8>> {
+    let percent = percent_encode(secret.as_bytes(), RESERVED).to_string();
+    let every = percent_encode(secret.as_bytes(), NON_ALPHANUMERIC).to_string();
+    let json = serde_json::Value::from(secret).to_string();
+    let json = json[1..json.len() - 1].to_owned();
+    let mut all = vec![secret.to_owned(), percent.replace("%20", "+"), percent, every, json];
+    all.sort();
+    all.dedup();
+    all.into_iter().map(String::into_bytes).collect()
+}
+
+fn without(text: &mut Vec<u8>, secret: &memmem::Finder<'_>) {
+    if secret.find(text).is_none() {
+        return;
     }
-    out
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_slice();
+    while let Some(at) = secret.find(rest) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(MASK);
+        rest = &rest[at + secret.needle().len()..];
+    }
+    out.extend_from_slice(rest);
+    *text = out;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Secret;
     use serde_json::json;
 
     #[test]
@@ -122,7 +148,7 @@ mod tests {
             body: b"{\"token\":\"the-secret-token\"}".to_vec(),
             remote_addr: None,
         };
-        super::credentials(&mut request, &settings);
+        super::credentials(&mut request, &settings, &[], 1 << 16);
         assert_eq!(request.target, "/in?access_token=***&x=***");
         assert_eq!(request.headers, [pair("AUTHORIZATION", "***"), pair("X-Other", "a *** b")]);
         assert_eq!(request.body, b"{\"token\":\"***\"}");
@@ -144,12 +170,35 @@ mod tests {
             body: body.to_vec(),
             remote_addr: None,
         };
-        super::credentials(&mut request, &settings);
+        super::credentials(&mut request, &settings, &[], 1 << 16);
         assert_eq!(request.target, "/in?access_token=***&x=1");
         assert_eq!(
             request.headers,
             [pair("x-gitlab-token", "***"), pair("X-Api-Key", "***"), pair("X-Hub-Signature-256", "s")]
         );
         assert_eq!(request.body, br#"{"value":[{"clientState":"***"}], "a": 1}"#);
+    }
+
+    #[test]
+    fn the_secret_of_another_source_is_masked_however_it_is_spelt() {
+        let settings = Settings { verifier: json!("github"), ..Settings::default() };
+        let pair = |name: &str, value: &str| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
+        let mut request = Parts {
+            method: "POST".into(),
+            target: "/in?own=a%2Bb%2F-secret".into(),
+            headers: vec![pair("X-Own", "a+b/-secret"), pair("X-Short", "abc")],
+            body: b"{\"own\":\"a+b/-secret\"}&f=a%2Bb%2F%2Dsecret&tail".to_vec(),
+            remote_addr: None,
+        };
+        let others = [Secret::from("a+b/-secret"), Secret::from("abc")];
+        let keep = request.body.len() - 40;
+        let mut cut = request.clone();
+        super::credentials(&mut request, &settings, &others, 1 << 16);
+        assert_eq!(request.target, "/in?own=***");
+        assert_eq!(request.headers, [pair("X-Own", "***"), pair("X-Short", "abc")]);
+        assert_eq!(request.body, b"{\"own\":\"***\"}&f=***&tail");
+        // One that begins before the end of what is kept is not kept in part.
+        super::credentials(&mut cut, &settings, &others, keep);
+        assert!(cut.body.len() <= keep && memmem::find(&cut.body, b"a+b").is_none(), "{:?}", cut.body);
     }
 }

@@ -87,7 +87,8 @@ impl Placed {
         pairs.retain(|(key, _)| key != name.as_bytes());
         pairs.push((name.as_bytes().to_vec(), value.as_bytes().to_vec()));
         self.set_body(write_form(&pairs));
-        self.signed.defaults.push(("content-type".into(), "application/x-www-form-urlencoded".into()));
+        // Whatever it was before: a body that says it is something else has no fields.
+        self.set_header("content-type", "application/x-www-form-urlencoded");
     }
 }
 

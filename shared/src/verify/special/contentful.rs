@@ -107,10 +107,13 @@ fn required<'v>(view: &'v View<'_>, name: &str) -> Result<std::borrow::Cow<'v, [
 impl Contentful {
     fn lines(&self, view: &View<'_>, time: &[u8]) -> Result<Vec<u8>, Refusal> {
         let list = required(view, SIGNED_HEADERS)?;
-        let list = String::from_utf8_lossy(&list).to_ascii_lowercase();
+        let list = String::from_utf8_lossy(&list);
         let mut headers = BTreeMap::new();
-        for name in list.split(',').map(str::trim).take(MAX_HEADERS) {
-            if let Some(value) = view.header(name)? {
+        // In any order, but as they are written: Contentful's own library compares with names in small
+        // letters, so that any other spelling names nothing.
+        for name in list.split(',').take(MAX_HEADERS) {
+            let named = !name.bytes().any(|byte| byte.is_ascii_uppercase());
+            if let Some(value) = if named { view.header(name)? } else { None } {
                 headers.insert(name.to_owned(), value.to_vec());
             }
         }
@@ -206,7 +209,50 @@ impl Sign for ContentfulSigner {
 
 #[cfg(test)]
 mod tests {
-    use super::escaped;
+    use super::*;
+    use crate::verify::{Parts, Settings, Verifier};
+    use time::macros::datetime;
+
+    /// The verdict on a request whose list of signed headers is written like this, signed as the
+    /// library reads it.
+    fn verdict(list: &str, signed: &[(&str, &str)]) -> &'static str {
+        let (secret, now) = ("c".repeat(SECRET_LENGTH), datetime!(2026-05-09 14:00 UTC));
+        let time = Unit::Millis.write(now);
+        let headers = signed.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()));
+        let lines = signed_lines(headers.collect(), time.as_bytes());
+        let mac = MacKey::new(Hash::Sha256, secret.as_bytes()).of(&canonical("POST", "/in", &lines, b"{}"));
+        let header = |name: &str, value: &str| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
+        let parts = Parts {
+            method: "POST".into(),
+            target: "/in".into(),
+            headers: vec![
+                header("X-A", "1"),
+                header("X-B", "2"),
+                header(SIGNED_HEADERS, list),
+                header(TIMESTAMP, &time),
+                header(SIGNATURE, &Encoding::Hex.encode(&mac)),
+            ],
+            body: b"{}".to_vec(),
+            remote_addr: None,
+        };
+        let settings = Settings {
+            verifier: "contentful".into(),
+            secrets: vec![Secret::from(secret.as_str())],
+            public_url: Some("https://r.example/in".into()),
+            ..Settings::default()
+        };
+        Verifier::compile(&settings).unwrap().verifier.verify(&parts.request(), now).word()
+    }
+
+    #[test]
+    fn the_list_of_headers_is_read_as_contentfuls_own_library_reads_it() {
+        let (a, b) = (("x-a", "1"), ("x-b", "2"));
+        assert_eq!(verdict("x-a,x-b,x-contentful-signed-headers,x-contentful-timestamp", &[a, b]), "ok");
+        assert_eq!(verdict("x-contentful-timestamp,x-b,x-a", &[a, b]), "ok");
+        assert_eq!(verdict("x-b,X-A,x-contentful-timestamp", &[b]), "ok");
+        assert_eq!(verdict("x-b,X-A,x-contentful-timestamp", &[a, b]), "bad_signature");
+        assert_eq!(verdict("x-b, x-a", &[b]), "ok");
+    }
 
     #[test]
     fn a_query_is_escaped_once_as_a_part_and_once_with_the_whole() {

@@ -79,6 +79,8 @@ fn combinations_nest_and_take_a_source_s_secrets() {
     assert_eq!(verdict(&shared, &[("A", "shared"), ("B", "shared")]).word(), "ok");
     assert_eq!(verify::credential_headers(&settings.verifier), ["A", "B"]);
     assert_eq!(shared.summary().len(), 2);
+    assert_eq!(shared.rule().as_deref(), Some("all 2 must hold"));
+    assert_eq!(nested.rule().as_deref(), Some("any one of 2 is enough; in part 1: all 2 must hold"));
 }
 
 #[test]

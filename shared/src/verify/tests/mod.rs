@@ -5,6 +5,7 @@ mod combine;
 mod doctor;
 mod handshakes;
 mod mutation;
+mod partial;
 mod presets;
 mod properties;
 mod signing;

@@ -56,6 +56,9 @@ fn show(global: &Global, config: &Config, source: &Source, verifier: &Verifier) 
     let paused = if source.paused { " (paused: events are stored and held)" } else { "" };
     line(&format!("{}{paused}", Paint::stdout().paint(Colour::Name, &source.name)))?;
     row("preset", verifier.preset().unwrap_or("none, a scheme of its own"))?;
+    if let Some(rule) = verifier.rule() {
+        row("rule", &rule)?;
+    }
     for way in &ways {
         row("checked", &way.checked)?;
         row("unprotected", &listed(&way.unprotected, "nothing"))?;
@@ -89,7 +92,7 @@ fn as_json(source: &Source, verifier: &Verifier, ways: &[Way], facts: &Facts) ->
         })
         .collect();
     json!({
-        "name": source.name, "preset": verifier.preset(), "verification": ways, "masked": facts.masked,
+        "name": source.name, "preset": verifier.preset(), "rule": verifier.rule(), "verification": ways, "masked": facts.masked,
         "answer": facts.answer, "refusal": facts.refusal, "url": facts.address,
         "skew_seconds": facts.skew, "retention": facts.kept, "paused": source.paused,
     })
