@@ -1,5 +1,5 @@
 //! Log lines: env_logger with the fields of each record behind its message, as text or as JSON.
-//! `HOOKS_LOG_LEVEL` filters (env_logger's syntax, default `info`), `HOOKS_LOG_FORMAT` is `text` or `json`.
+//! `HOOKS_LOG_LEVEL` filters (env_logger's syntax, default `info`, without the HTTP library's own words), `HOOKS_LOG_FORMAT` is `text` or `json`.
 
 use log::kv::{Error, Key, Value, VisitSource};
 use std::io::Write;
@@ -8,12 +8,14 @@ use time::format_description::well_known::Rfc3339;
 
 /// Starts logging for a process. `service` stands in every line. Calling it twice is harmless.
 pub fn start(service: &'static str) {
-    start_at(service, "info,actix_server=warn");
+    // What strangers send that is no HTTP is answered, and is no error of ours: actix would say so of each.
+    start_at(service, "info,actix_server=warn,actix_http::h1=off");
 }
 
 /// The same with another default level, for programs whose words go to people directly.
 pub fn start_at(service: &'static str, default_level: &str) {
-    let level = std::env::var("HOOKS_LOG_LEVEL").unwrap_or_else(|_| default_level.to_owned());
+    let given = std::env::var("HOOKS_LOG_LEVEL").ok().filter(|level| !level.trim().is_empty());
+    let level = given.unwrap_or_else(|| default_level.to_owned());
     let json = std::env::var("HOOKS_LOG_FORMAT").is_ok_and(|format| format == "json");
     let mut builder = env_logger::Builder::new();
     builder.parse_filters(&level).target(env_logger::Target::Stderr);

@@ -149,7 +149,7 @@ async fn a_trace_leads_from_the_provider_over_ingest_to_every_attempt() {
 #[tokio::test]
 async fn a_collector_that_is_away_holds_nothing_up_and_is_named_once_without_its_address() {
     let receiver = Receiver::start().await;
-    let away = format!("http://user:secret-of-the-collector@127.0.0.1:{}", port::free());
+    let away = format!("http://127.0.0.1:{}", port::free());
     let relay = Traced::start(&receiver, &away).await;
     for number in 0..3 {
         assert_eq!(relay.send(&format!("e{number}"), &[]).await, 200);
@@ -162,7 +162,7 @@ async fn a_collector_that_is_away_holds_nothing_up_and_is_named_once_without_its
     for service in [&relay.0.ingest, &relay.0.worker] {
         let logs = service.logs();
         assert_eq!(logs.matches("does not take spans").count(), 1, "{logs}");
-        assert!(!logs.contains("secret-of-the-collector"), "{logs}");
+        assert!(!logs.contains(&away), "{logs}");
     }
 }
 

@@ -10,6 +10,7 @@
 use clap::Parser;
 use futures_util::future::BoxFuture;
 use hooks_push_worker::app;
+use hooks_push_worker::context::Cut;
 use hooks_push_worker::outgoing::Outgoing;
 use hooks_push_worker::seams::Seams;
 use hooks_push_worker::sender::{Answer, SendError, Sender};
@@ -65,19 +66,20 @@ struct Poisonable {
 }
 
 impl Sender for Poisonable {
-    fn send(
-        &self,
+    fn send<'a>(
+        &'a self,
         outgoing: Outgoing,
         addresses: Vec<SocketAddr>,
         deadline: Instant,
-    ) -> BoxFuture<'_, Result<Answer, SendError>> {
+        cut: &'a Cut,
+    ) -> BoxFuture<'a, Result<Answer, SendError>> {
         if outgoing.request.body.windows(6).any(|window| window == b"poison") {
             if self.aborts {
                 std::process::abort();
             }
             panic!("poison");
         }
-        self.inner.send(outgoing, addresses, deadline)
+        self.inner.send(outgoing, addresses, deadline, cut)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Puts the service together.
 
 use crate::APPLICATION;
-use crate::context::{Context, LARGE_BODIES_KIB};
+use crate::context::{Context, Cut, LARGE_BODIES_KIB};
 use crate::metrics::Metrics;
 use crate::seams::Seams;
 use crate::slot::Slots;
@@ -91,7 +91,7 @@ pub async fn build(
         slots: Slots::new(config.push.concurrency, metrics.in_flight.clone()),
         metrics,
         shutdown: shutdown.clone(),
-        cut: cut_seen,
+        cut: Cut(cut_seen),
         large_bodies: Arc::new(Semaphore::new(LARGE_BODIES_KIB)),
         wake: Arc::new(Notify::new()),
         credential_headers: credential_headers(&config),

@@ -115,10 +115,8 @@ async fn attempt(context: &Context, job: &Job) -> Result<Ended, Halt> {
     if context.shutdown.is_stopping() {
         return Err(Halt::GiveBack);
     }
-    let sent = tokio::select! {
-        sent = context.seams.sender.send(ready.outgoing, ready.addresses, ready.deadline) => sent,
-        () = context.cut_off() => Err(SendError::Network("cut off: this worker had to stop".to_owned())),
-    };
+    let sender = &context.seams.sender;
+    let sent = sender.send(ready.outgoing, ready.addresses, ready.deadline, &context.cut).await;
     Ok(match sent {
         Ok(answer) => answered(context, job, &answer),
         Err(SendError::Timeout(error)) => Ended::without_answer(Outcome::Timeout, error),

@@ -4,7 +4,6 @@ use hooks_shared::config::RetrySchedule;
 use rand::Rng;
 use std::time::Duration;
 use time::OffsetDateTime;
-use time::format_description::well_known::Rfc2822;
 
 /// The longest wait that a receiver can ask for.
 pub const LONGEST_ASKED: Duration = Duration::from_secs(24 * 3600);
@@ -38,14 +37,14 @@ pub fn wait(schedule: &RetrySchedule, made: u32, asked: Option<Duration>) -> Opt
     })
 }
 
-/// Reads `Retry-After` (RFC 9110 section 10.2.3): seconds, or an HTTP date. None where it is neither.
+/// Reads `Retry-After` (RFC 9110 section 10.2.3): seconds, or an HTTP date in any of its three forms. None where it is neither.
 pub fn retry_after(value: &str, now: OffsetDateTime) -> Option<Duration> {
     let value = value.trim();
     if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
         // More digits than fit are more than a day as well.
         return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX / 2)));
     }
-    let at = OffsetDateTime::parse(&value.replace("GMT", "+0000"), &Rfc2822).ok()?;
+    let at = OffsetDateTime::from(httpdate::parse_http_date(value).ok()?);
     Some(Duration::try_from(at - now).unwrap_or(Duration::ZERO))
 }
 
@@ -78,11 +77,13 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_of_retry_after_are_read_and_garbage_is_not() {
+    fn every_form_of_retry_after_are_read_and_garbage_is_not() {
         let now = datetime!(2030-01-01 00:00 UTC);
         let read = |text| retry_after(text, now);
         assert_eq!(read(" 120 "), Some(Duration::from_secs(120)));
         assert_eq!(read("Tue, 01 Jan 2030 00:10:00 GMT"), Some(Duration::from_secs(600)));
+        assert_eq!(read("Tuesday, 01-Jan-30 00:10:00 GMT"), Some(Duration::from_secs(600)));
+        assert_eq!(read("Tue Jan  1 00:10:00 2030"), Some(Duration::from_secs(600)));
         assert_eq!(read("Mon, 31 Dec 2029 00:10:00 GMT"), Some(Duration::ZERO));
         assert!(read("99999999999999999999999").is_some_and(|wait| wait > LONGEST_ASKED));
         for text in ["", "soon", "-5", "1.5", "Tue, 99 Jan 2030"] {

@@ -28,8 +28,8 @@ pub struct Context {
     pub pool: Pool,
     pub metrics: Metrics,
     pub shutdown: Shutdown,
-    /// True once the drain deadline has passed: requests under way are cut.
-    pub cut: watch::Receiver<bool>,
+    /// Once the drain deadline has passed, requests under way are cut.
+    pub cut: Cut,
     pub slots: Slots,
     pub large_bodies: Arc<Semaphore>,
     /// Something may be claimable now.
@@ -40,10 +40,14 @@ pub struct Context {
     pub paused_sources: Vec<String>,
 }
 
-impl Context {
-    /// Returns once the drain deadline has passed.
-    pub async fn cut_off(&self) {
-        let mut cut = self.cut.clone();
+/// Says when the drain deadline has passed.
+#[derive(Debug, Clone)]
+pub struct Cut(pub watch::Receiver<bool>);
+
+impl Cut {
+    /// Returns then, and not before.
+    pub async fn wait(&self) {
+        let mut cut = self.0.clone();
         if cut.wait_for(|cut| *cut).await.is_err() {
             // The trigger went without a word: nothing is cut.
             std::future::pending::<()>().await;

@@ -1,6 +1,7 @@
 //! Sends one request and waits for its answer, held to addresses that were checked before.
 
 use crate::connect::{Connection, Connector, Route};
+use crate::context::Cut;
 use crate::idle::Idle;
 use crate::outgoing::Outgoing;
 use bytes::Bytes;
@@ -35,13 +36,15 @@ pub enum SendError {
 
 /// Sends requests. A seam: tests make it panic, abort or wait.
 pub trait Sender: Send + Sync {
-    /// Sends to one of `addresses`, all of which were checked. Nothing takes longer than `deadline`.
-    fn send(
-        &self,
+    /// Sends to one of `addresses`, all of which were checked. Nothing takes longer than `deadline`, or goes on after
+    /// `cut`; a status that is known by then stands.
+    fn send<'a>(
+        &'a self,
         outgoing: Outgoing,
         addresses: Vec<SocketAddr>,
         deadline: Instant,
-    ) -> BoxFuture<'_, Result<Answer, SendError>>;
+        cut: &'a Cut,
+    ) -> BoxFuture<'a, Result<Answer, SendError>>;
 }
 
 /// The real sender.
@@ -61,16 +64,21 @@ impl HttpSender {
     }
 
     async fn exchange(&self, mut outgoing: Outgoing, route: Route) -> Result<Exchanged, SendError> {
-        let connection = match self.idle.take(&route, |peer| self.connector.leads(&route, peer)).await {
+        let kept = self.idle.take(&route, |peer| self.connector.leads(&route, peer)).await;
+        let was_kept = kept.is_some();
+        let Connection { stream, peer } = match kept {
             Some(connection) => connection,
             None => self.connector.connect(&route).await?,
         };
         self.connector.adapt(&mut outgoing, &route);
-        let Connection { stream, peer } = connection;
         let head = outgoing.request.head(&route.authority);
-        let answering = http1::send(stream, &head, &outgoing.request.body).await;
-        let answering = answering.map_err(|error| SendError::Network(error.to_string()))?;
-        Ok(Exchanged { answering, peer, route })
+        match http1::send(stream, &head, &outgoing.request.body).await {
+            Ok(answering) => Ok(Exchanged { answering, peer, route }),
+            Err(error) if was_kept => {
+                Err(SendError::Network(format!("on a connection kept from before: {error}")))
+            }
+            Err(error) => Err(SendError::Network(error.to_string())),
+        }
     }
 }
 
@@ -83,11 +91,17 @@ struct Exchanged {
 
 impl Exchanged {
     /// The status has decided: a broken, slow or endless body changes nothing.
-    async fn finish(mut self, idle: &Idle, deadline: Instant) -> Answer {
+    async fn finish(mut self, idle: &Idle, deadline: Instant, cut: &Cut) -> Answer {
         let mut body = Vec::new();
         let end = deadline.min(Instant::now() + BODY_TIME);
-        let read = timeout_at(end, self.answering.read_body(BODY_LIMIT, &mut body, BODY_LIMIT)).await;
-        let whole = matches!(read, Ok(Ok(true)));
+        let whole = tokio::select! {
+            // What has come by the cut is kept.
+            biased;
+            read = timeout_at(end, self.answering.read_body(BODY_LIMIT, &mut body, BODY_LIMIT)) => {
+                matches!(read, Ok(Ok(true)))
+            }
+            () = cut.wait() => false,
+        };
         let answer = Answer {
             status: self.answering.head.status,
             retry_after: self.answering.head.header("retry-after").map(str::to_owned),
@@ -101,18 +115,49 @@ impl Exchanged {
 }
 
 impl Sender for HttpSender {
-    fn send(
-        &self,
+    fn send<'a>(
+        &'a self,
         outgoing: Outgoing,
         addresses: Vec<SocketAddr>,
         deadline: Instant,
-    ) -> BoxFuture<'_, Result<Answer, SendError>> {
+        cut: &'a Cut,
+    ) -> BoxFuture<'a, Result<Answer, SendError>> {
         Box::pin(async move {
             let route = Route::to(&outgoing.url, addresses).map_err(SendError::Unsendable)?;
-            match timeout_at(deadline, self.exchange(outgoing, route)).await {
-                Ok(exchanged) => Ok(exchanged?.finish(&self.idle, deadline).await),
+            let exchanged = tokio::select! {
+                exchanged = timeout_at(deadline, self.exchange(outgoing, route)) => exchanged,
+                () = cut.wait() => return Err(SendError::Network("cut off: this worker had to stop".to_owned())),
+            };
+            match exchanged {
+                Ok(exchanged) => Ok(exchanged?.finish(&self.idle, deadline, cut).await),
                 Err(_) => Err(SendError::Timeout("no answer within the attempt's time".to_owned())),
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+    use tokio::io::AsyncWriteExt;
+    use tokio::sync::watch;
+    use url::Url;
+
+    /// A 2xx decides: a worker that has to stop while the body comes does not forget it.
+    #[tokio::test]
+    async fn a_status_that_is_known_stands_when_its_body_is_cut() {
+        let (here, mut there) = tokio::io::duplex(1 << 10);
+        there.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf").await.expect("room");
+        let stream: http1::Stream = Box::new(here);
+        let answering = http1::send(stream, b"POST / HTTP/1.1\r\n\r\n", b"").await.expect("a head");
+        let peer: SocketAddr = "127.0.0.1:9".parse().expect("an address");
+        let route =
+            Route::to(&Url::parse("http://127.0.0.1:9/").expect("a URL"), vec![peer]).expect("a route");
+        let cut = Cut(watch::channel(true).1);
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let exchanged = Exchanged { answering, peer, route };
+        let answer = exchanged.finish(&Idle::default(), deadline, &cut).now_or_never().expect("at once");
+        assert_eq!((answer.status, &answer.body[..]), (200, &b"half"[..]));
     }
 }

@@ -135,7 +135,7 @@ pub fn load(path: &Path, service: Service) -> Result<Config, ConfigError> {
             None,
             Fault {
                 key: String::new(),
-                message: format!("cannot be read: {error}; name another file with --config"),
+                message: format!("cannot be read: {error}; name another file with --config or HOOKS_CONFIG, or write one (`hooksctl dev` makes a first)"),
             },
         )],
     })?;

@@ -3,10 +3,17 @@
 
 use std::io::{Error, ErrorKind, Result};
 use std::pin::pin;
+use std::sync::LazyLock;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 const LONGEST_HEAD: usize = 64 << 10;
 const MOST_HEADERS: usize = 128;
+/// Folded lines, which nobody may send any more, are read all the same (RFC 9112, section 5.2).
+static LENIENT: LazyLock<httparse::ParserConfig> = LazyLock::new(|| {
+    let mut config = httparse::ParserConfig::default();
+    config.allow_obsolete_multiline_headers_in_responses(true);
+    config
+});
 /// Requests up to this size go out in one piece, so that the other end sees head and body together.
 const ONE_PIECE: usize = 16 << 10;
 
@@ -34,6 +41,18 @@ impl Head {
     pub fn header(&self, name: &str) -> Option<&str> {
         let (_, value) = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))?;
         Some(value)
+    }
+
+    /// The members of a header that is a list, in small letters, of all its lines.
+    fn list(&self, name: &str) -> Vec<String> {
+        let lines = self.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
+        let members = lines.flat_map(|(_, value)| value.split(','));
+        members.map(|member| member.trim().to_ascii_lowercase()).filter(|member| !member.is_empty()).collect()
+    }
+
+    /// An answer of which no more than the status could be read.
+    fn of_status(status: u16) -> Self {
+        Self { status, headers: Vec::new(), framing: Framing::Nothing, closes: true }
     }
 }
 
@@ -90,8 +109,7 @@ async fn final_head(
 ) -> Result<Head> {
     loop {
         let mut head = read_head(stream, buffer).await?;
-        // 101 is no interim answer: what follows it is another protocol.
-        if head.status >= 200 || head.status == 101 {
+        if !is_interim(head.status) {
             if asked_for_head {
                 head.framing = Framing::Nothing;
             }
@@ -101,22 +119,36 @@ async fn final_head(
 }
 
 async fn read_head(stream: &mut (impl AsyncRead + Unpin), buffer: &mut Vec<u8>) -> Result<Head> {
+    let mut looked_at = 0;
     loop {
-        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
-        let mut response = httparse::Response::new(&mut headers);
-        match response.parse(buffer) {
-            Ok(httparse::Status::Complete(length)) => {
-                let head = head_of(&response);
-                buffer.drain(..length);
-                return Ok(head);
+        // Whoever sends a byte at a time is not read from the beginning each time: only a whole line can end a head.
+        let fresh = buffer[looked_at..].contains(&b'\n');
+        let full = buffer.len() >= LONGEST_HEAD;
+        if fresh || full {
+            let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+            let mut response = httparse::Response::new(&mut headers);
+            let read = LENIENT.parse_response(&mut response, buffer);
+            match (read, response.code) {
+                (Ok(httparse::Status::Complete(length)), _) => {
+                    let head = head_of(&response);
+                    buffer.drain(..length);
+                    return Ok(head);
+                }
+                (Ok(httparse::Status::Partial), _) if !full => {}
+                // The status line has settled it, whatever is wrong with what follows.
+                (_, Some(status)) if !is_interim(status) => return Ok(Head::of_status(status)),
+                (Ok(httparse::Status::Partial), _) => return Err(bad("its answer's head is too long")),
+                (Err(_), _) => return Err(bad("it answers with something that is not HTTP/1.1")),
             }
-            Ok(httparse::Status::Partial) if buffer.len() < LONGEST_HEAD => fill(stream, buffer).await?,
-            Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
-                return Err(bad("its answer's head is too long"));
-            }
-            Err(_) => return Err(bad("it answers with something that is not HTTP/1.1")),
         }
+        looked_at = buffer.len();
+        fill(stream, buffer).await?;
     }
+}
+
+fn is_interim(status: u16) -> bool {
+    // 101 is no interim answer: what follows it is another protocol.
+    (100..200).contains(&status) && status != 101
 }
 
 fn head_of(response: &httparse::Response<'_, '_>) -> Head {
@@ -124,19 +156,34 @@ fn head_of(response: &httparse::Response<'_, '_>) -> Head {
     let pairs = response.headers.iter().map(|header| (header.name.to_owned(), text(header.value)));
     let status = response.code.unwrap_or(0);
     let mut head = Head { status, headers: pairs.collect(), framing: Framing::Close, closes: false };
-    let lower = |name: &str| head.header(name).unwrap_or_default().to_ascii_lowercase();
-    let connection = lower("connection");
-    let length = head.header("content-length").and_then(|text| text.parse().ok());
-    let framing = match (status, lower("transfer-encoding").contains("chunked"), length) {
-        (100..200 | 204 | 304, _, _) => Framing::Nothing,
-        (_, true, _) => Framing::Chunked,
-        (_, false, Some(length)) => Framing::Length(length),
-        (_, false, None) => Framing::Close,
+    let codings = head.list("transfer-encoding");
+    let lengths = head.list("content-length");
+    let connection = head.list("connection");
+    let length = lengths.first().filter(|first| lengths.iter().all(|other| other == *first));
+    let length = length.and_then(|text| number(text, 10));
+    // RFC 9112, section 6.3. Where the ends of a body could be told differently the connection serves once only.
+    let (framing, clear) = match (status, codings.as_slice(), lengths.is_empty(), length) {
+        (100..200, ..) => (Framing::Nothing, status != 101),
+        (204 | 304, codings, none, length) => {
+            (Framing::Nothing, codings.is_empty() && (none || length == Some(0)))
+        }
+        (_, [], true, _) => (Framing::Close, false),
+        (_, [], false, Some(length)) => (Framing::Length(length), true),
+        (_, [], false, None) => (Framing::Close, false),
+        (_, [only], none, _) if only == "chunked" => (Framing::Chunked, none),
+        (_, [.., last], ..) if last == "chunked" => (Framing::Chunked, false),
+        _ => (Framing::Close, false),
     };
-    let old = response.version == Some(0) && !connection.contains("keep-alive");
-    head.closes = old || status == 101 || connection.contains("close");
+    let old = response.version == Some(0) && !connection.iter().any(|word| word == "keep-alive");
+    head.closes = old || !clear || connection.iter().any(|word| word == "close");
     head.framing = framing;
     head
+}
+
+/// Digits and nothing else.
+fn number(text: &str, radix: u32) -> Option<u64> {
+    let plain = !text.is_empty() && text.chars().all(|character| character.is_digit(radix));
+    plain.then(|| u64::from_str_radix(text, radix).ok()).flatten()
 }
 
 impl<S: AsyncRead + Unpin> Answering<S> {
@@ -206,8 +253,7 @@ impl<S: AsyncRead + Unpin> Body<'_, S> {
         loop {
             let size = self.line().await?;
             let digits = size.split(|byte| *byte == b';').next().unwrap_or_default();
-            let size =
-                std::str::from_utf8(digits).ok().and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
+            let size = std::str::from_utf8(digits).ok().and_then(|text| number(text.trim(), 16));
             let size = size.ok_or_else(|| bad("its answer has a broken chunk"))?;
             if size == 0 {
                 while !self.line().await?.is_empty() {}
@@ -216,7 +262,9 @@ impl<S: AsyncRead + Unpin> Body<'_, S> {
             if !self.pass(size).await? {
                 return Ok(false);
             }
-            self.line().await?;
+            if !self.line().await?.is_empty() {
+                return Err(bad("its answer has a broken chunk"));
+            }
         }
     }
 
@@ -292,8 +340,46 @@ mod tests {
         ] {
             assert!(answer(bytes, 99, false).await.is_err(), "{}", String::from_utf8_lossy(bytes));
         }
-        let long = [&b"HTTP/1.1 200 OK\r\n"[..], &b"X: y\r\n".repeat(MOST_HEADERS + 1), b"\r\n"].concat();
-        assert!(answer(&long, 99, true).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_status_line_settles_it_whatever_follows() {
+        let many = [&b"HTTP/1.1 200 OK\r\n"[..], &b"X: y\r\n".repeat(MOST_HEADERS + 1), b"\r\n"].concat();
+        let endless = [&b"HTTP/1.1 200 OK\r\nX: "[..], &[b'y'; LONGEST_HEAD]].concat();
+        let odd = b"HTTP/1.1 200 OK\r\nX y z\r\n\r\n".to_vec();
+        for bytes in [many, endless, odd] {
+            assert_eq!(answer(&bytes, 99, true).await.expect("a status"), (200, Vec::new(), false));
+        }
+        let folded = b"HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 0\r\n\r\n";
+        assert_eq!(answer(folded, 99, true).await.expect("an answer"), (200, Vec::new(), true));
+        let low = b"HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n";
+        assert_eq!(answer(low, 99, true).await.expect("an answer").0, 99);
+    }
+
+    /// Whatever could be read in two ways serves once.
+    #[tokio::test]
+    async fn a_body_whose_end_is_in_doubt_ends_the_connection() {
+        for head in [
+            "200 OK\r\nContent-Length: 2\r\nContent-Length: 7",
+            "200 OK\r\nContent-Length: +2",
+            "200 OK\r\nContent-Length: 2, 7",
+            "200 OK\r\nTransfer-Encoding: gzip\r\nContent-Length: 2",
+            "200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\nConnection: close",
+            "204 No Content\r\nContent-Length: 38",
+            "304 Not Modified\r\nTransfer-Encoding: chunked",
+        ] {
+            let bytes = format!("HTTP/1.1 {head}\r\n\r\nok");
+            let (_, _, reusable) = answer(bytes.as_bytes(), 2, true).await.expect(head);
+            assert!(!reusable, "{head}");
+        }
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n";
+        let both = format!("{chunked}Content-Length: 500\r\n\r\n2\r\nok\r\n0\r\n\r\n");
+        assert_eq!(answer(both.as_bytes(), 99, true).await.expect("an answer"), (200, b"ok".to_vec(), false));
+        for body in ["+2\r\nok\r\n0\r\n\r\n", "2\r\nokGARBAGE\r\n0\r\n\r\n"] {
+            assert!(answer(format!("{chunked}\r\n{body}").as_bytes(), 99, true).await.is_err(), "{body}");
+        }
+        let twice = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok";
+        assert!(answer(twice.as_bytes(), 99, true).await.expect("an answer").2, "the same twice is no doubt");
     }
 
     #[tokio::test]

@@ -42,6 +42,8 @@ pub async fn secure(tls: &TlsConnector, host: &str, stream: impl Io + 'static) -
 /// A kept connection, unless the other end has closed it meanwhile or says more on it than it should. Looking
 /// first, instead of trying and sending again, means that no request goes out twice in one attempt.
 pub async fn still_open(mut stream: Stream) -> Option<Stream> {
+    // A turn of the runtime, which may have news of the connection.
+    tokio::task::yield_now().await;
     let silent = timeout(Duration::ZERO, stream.read(&mut [0; 1])).await.is_err();
     silent.then_some(stream)
 }

@@ -21,7 +21,9 @@ pub struct Policy {
 pub enum Refused {
     #[error("the URL cannot be read: {0}")]
     Unreadable(String),
-    #[error("only http and https are pushed to, not {0}")]
+    #[error(
+        "only http and https are pushed to, not {0}; write one such as https://shop.example.com/webhooks"
+    )]
     Scheme(String),
     #[error("the URL holds a user name or password; use a header or the signature instead")]
     UserInfo,

@@ -10,6 +10,7 @@ use opentelemetry_sdk::trace::{BatchSpanProcessor, SpanProcessor};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
+use url::Url;
 
 const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 const PROTOCOLS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
@@ -34,6 +35,9 @@ pub fn processor(
             ));
         }
     }
+    check(&set(name).unwrap_or_default()).map_err(|why| {
+        format!("{name} {why}; write one such as http://collector:4318 (credentials go into OTEL_EXPORTER_OTLP_HEADERS)")
+    })?;
     let wrong = |error: String| format!("{name}: spans cannot be exported: {error}");
     let client = OnRuntime::new().map_err(wrong)?;
     let exporter = SpanExporter::builder().with_http().with_http_client(client).build();
@@ -45,6 +49,19 @@ pub fn processor(
     }
     processor.set_resource(&resource.build());
     Ok(Some(processor))
+}
+
+/// What the exporter would not say, or say with the whole of it: an address can hold a credential.
+fn check(endpoint: &str) -> Result<(), &'static str> {
+    let url = Url::parse(endpoint).map_err(|_| "is not a URL")?;
+    match () {
+        () if !matches!(url.scheme(), "http" | "https") || !url.has_host() => {
+            Err("is not an http or https URL")
+        }
+        () if !url.username().is_empty() || url.password().is_some() => Err("holds a user or password"),
+        () if url.query().is_some() || url.fragment().is_some() => Err("holds a query"),
+        () => Ok(()),
+    }
 }
 
 /// Sends on the service's runtime, which the exporter's thread is no part of, and says when the collector is away
@@ -131,5 +148,20 @@ mod tests {
             refusal.contains("OTEL_EXPORTER_OTLP_PROTOCOL") && refusal.contains("http/protobuf"),
             "{refusal}"
         );
+    }
+
+    #[tokio::test]
+    async fn an_address_that_cannot_be_used_is_refused_without_being_repeated() {
+        for bad in [
+            "127.0.0.1:4318",
+            "http://u:hunter2@[bad/",
+            "http://u:hunter2@collector:4318",
+            "http://c/p?k=hunter2",
+            "grpc://c",
+        ] {
+            let refusal = with(&[(NAMED.0, bad)]).expect_err(bad);
+            assert!(refusal.contains(NAMED.0) && refusal.contains("http://collector:4318"), "{refusal}");
+            assert!(!refusal.contains("hunter2"), "{refusal}");
+        }
     }
 }

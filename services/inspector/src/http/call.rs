@@ -87,7 +87,7 @@ impl Call {
         if self.body.trim_ascii_start().first() == Some(&b'[') {
             return Err(Error::invalid("the body must be a JSON object, not a list"));
         }
-        serde_json::from_slice(&self.body).map_err(|error| Error::invalid(words_of(&error)))
+        read_json(&self.body).map_err(Error::invalid)
     }
 
     /// Refuses a JSON body with anything in it: the route takes none, so what it says would not be done.
@@ -104,6 +104,22 @@ impl Call {
         }
         Ok(Pairs::parse(&String::from_utf8_lossy(&self.body)))
     }
+}
+
+/// The error names the member that is wrong.
+fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let words = words_of(error.inner());
+        match error.path().to_string().as_str() {
+            path if path != "." && error.inner().is_data() && !words.starts_with(path) => {
+                format!("{path}: {words}")
+            }
+            _ => words,
+        }
+    })?;
+    reader.end().map_err(|error| words_of(&error))?;
+    Ok(value)
 }
 
 #[derive(Deserialize)]
@@ -154,6 +170,15 @@ mod tests {
     struct Two {
         a: Option<u8>,
         b: Option<u8>,
+    }
+
+    #[test]
+    fn a_member_of_a_wrong_type_is_named() {
+        let told = |text: &str| read_json::<Two>(text.as_bytes()).expect_err(text);
+        assert!(told(r#"{"a": "x"}"#).starts_with("a: invalid type: string"), "{}", told(r#"{"a": "x"}"#));
+        assert!(told(r#"{"b": 300}"#).starts_with("b: invalid value"));
+        assert_eq!(told(r#"{"c": 1}"#), "c: is not a member of this body; it has a, b");
+        assert!(told(r#"{"a": 1} x"#).starts_with("the body is not JSON"));
     }
 
     #[test]

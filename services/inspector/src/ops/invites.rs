@@ -37,6 +37,11 @@ pub fn role_of(text: &str) -> Result<&'static str, Error> {
 pub async fn create(call: &Call, role: &str, scopes: &[String], ttl: Option<i64>) -> Result<Made, Error> {
     let role = role_of(role)?;
     let scopes = clean_scopes(scopes)?;
+    if role != "admin" && scopes.iter().any(|scope| scope == "admin") {
+        return Err(Error::invalid(
+            "default_scopes: `admin` is no source; invite an administrator with the role `admin`",
+        ));
+    }
     if ttl.is_some_and(|seconds| seconds < 1) {
         return Err(Error::invalid("ttl_seconds: must be at least 1; leave it out for an invite of 7 days"));
     }

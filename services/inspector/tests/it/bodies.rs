@@ -168,6 +168,10 @@ async fn times_that_would_be_changed_without_a_word_are_refused() {
             assert!(answer.text().contains(field), "{path}: {}", answer.text());
         }
     }
+    // An administrator is invited by role; as a scope of a member the word would mean nothing.
+    let wish = json!({"role": "member", "default_scopes": ["admin"]});
+    let answer = desk.call(As::Browser(&admin), "POST", "/api/invites", wish).await;
+    assert!(answer.status == 400 && answer.text().contains("default_scopes: "), "{}", answer.text());
     desk.store("alpha", "1 minute", &[Stored::default()]).await;
     let wish = json!({"source": "alpha", "url": "https://example.com/", "name": "receiver"});
     let made = desk.call(As::Browser(&admin), "POST", "/api/push-subscriptions", wish).await.json();

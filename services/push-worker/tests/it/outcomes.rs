@@ -3,6 +3,7 @@
 use crate::rig::*;
 use futures_util::future::BoxFuture;
 use hooks_push_worker::claim::claim;
+use hooks_push_worker::context::Cut;
 use hooks_push_worker::outgoing::Outgoing;
 use hooks_push_worker::seams::Seams;
 use hooks_push_worker::sender::{Answer, SendError, Sender};
@@ -193,14 +194,15 @@ async fn wk6_a_redirect_is_not_followed() {
 struct Panicking(Arc<dyn Sender>);
 
 impl Sender for Panicking {
-    fn send(
-        &self,
+    fn send<'a>(
+        &'a self,
         outgoing: Outgoing,
         addresses: Vec<SocketAddr>,
         deadline: Instant,
-    ) -> BoxFuture<'_, Result<Answer, SendError>> {
+        cut: &'a Cut,
+    ) -> BoxFuture<'a, Result<Answer, SendError>> {
         assert!(outgoing.url.path() != "/3", "a fault of the sender");
-        self.0.send(outgoing, addresses, deadline)
+        self.0.send(outgoing, addresses, deadline, cut)
     }
 }
 
@@ -250,7 +252,13 @@ async fn wk7b_one_event_with_a_header_that_will_not_encode_is_alone_with_it() {
 struct Counting(AtomicUsize);
 
 impl Sender for Counting {
-    fn send(&self, _: Outgoing, _: Vec<SocketAddr>, _: Instant) -> BoxFuture<'_, Result<Answer, SendError>> {
+    fn send<'a>(
+        &'a self,
+        _: Outgoing,
+        _: Vec<SocketAddr>,
+        _: Instant,
+        _: &'a Cut,
+    ) -> BoxFuture<'a, Result<Answer, SendError>> {
         self.0.fetch_add(1, Ordering::SeqCst);
         Box::pin(async { Ok(Answer { status: 200, retry_after: None, body: Default::default() }) })
     }
