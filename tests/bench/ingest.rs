@@ -7,6 +7,7 @@ use hooks_testkit::config::ConfigFile;
 use hooks_testkit::db::TestDb;
 use hooks_testkit::pg::{Cluster, Options};
 use hooks_testkit::process::{Launch, Service};
+use hooks_testkit::until;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -89,7 +90,7 @@ pub async fn offered(address: std::net::SocketAddr, seconds: Duration) -> f64 {
     let stop = Arc::new(AtomicBool::new(false));
     let started = Instant::now();
     let running = tokio::spawn(load::closed_loop(address, SOURCES, CONNECTIONS, stop.clone()));
-    tokio::time::sleep(seconds).await;
+    until(2 * seconds, "the measured time", async || started.elapsed() >= seconds).await;
     stop.store(true, Ordering::Relaxed);
     let accepted = running.await.expect("the load");
     accepted as f64 / started.elapsed().as_secs_f64()

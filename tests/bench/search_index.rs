@@ -7,6 +7,7 @@ use crate::{cpu, report};
 use hooks_testkit::db::TestDb;
 use hooks_testkit::pg::{Cluster, Options};
 use hooks_testkit::process::{Service, Signal};
+use hooks_testkit::until;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -75,7 +76,7 @@ async fn indexed(database: &TestDb) -> i64 {
 async fn catch_up(database: &TestDb, seconds: Duration) {
     let inspector = start("hooks-inspector", database, &config()).await;
     let (before, began) = (indexed(database).await, Instant::now());
-    tokio::time::sleep(seconds).await;
+    until(2 * seconds, "the measured time", async || began.elapsed() >= seconds).await;
     let rate = (indexed(database).await - before) as f64 / began.elapsed().as_secs_f64();
     println!("indexed while nothing arrives    {rate:.0} events/s");
     stop(&inspector).await;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Interval, MissedTickBehavior, interval, timeout};
 
 /// The development default of docker-compose.yml.
 const SECRET: &str = "whsec_ZGV2ZWxvcG1lbnQtb25seS1kZW1vLXNlY3JldA==";
@@ -70,7 +70,9 @@ pub async fn send_with(ingest: SocketAddr, id: &str, more: &[(&str, &str)]) -> u
 /// Sends one event until it is accepted or `stop` says so.
 async fn insist(ingest: SocketAddr, id: String, stop: &AtomicBool) -> Outcome {
     let (mut outcome, began) = (Outcome::default(), Instant::now());
+    let mut tries = every(AGAIN);
     loop {
+        tries.tick().await;
         let status = send_once(ingest, &id).await;
         *outcome.answers.entry(status).or_default() += 1;
         if status / 100 == 2 {
@@ -81,8 +83,14 @@ async fn insist(ingest: SocketAddr, id: String, stop: &AtomicBool) -> Outcome {
         if stop.load(Ordering::Relaxed) {
             return outcome;
         }
-        sleep(AGAIN).await;
     }
+}
+
+/// A schedule, which begins at once and does not make up for what it missed.
+fn every(pause: Duration) -> Interval {
+    let mut schedule = interval(pause);
+    schedule.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    schedule
 }
 
 /// Sends `count` events named `<prefix>-<n>` over `connections` at once; returns when all are accepted.
@@ -125,15 +133,15 @@ impl Running {
         for sender in 0..connections {
             let (stop, accepted, prefix) = (stop.clone(), accepted.clone(), prefix.to_owned());
             tasks.spawn(async move {
-                let mut outcome = Outcome::default();
+                let (mut outcome, mut pace) = (Outcome::default(), every(pause));
                 for number in 0.. {
+                    pace.tick().await;
                     if stop.load(Ordering::Relaxed) {
                         break;
                     }
                     let one = insist(ingest, format!("{prefix}-{sender}-{number}"), &stop).await;
                     accepted.fetch_add(one.accepted.len(), Ordering::Relaxed);
                     outcome.add(one);
-                    sleep(pause).await;
                 }
                 outcome
             });

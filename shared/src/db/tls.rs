@@ -22,19 +22,21 @@ pub fn config(trust: Trust, root_cert: Option<PathBuf>) -> Result<rustls::Client
     let builder = rustls::ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| format!("TLS cannot be set up: {error}"))?;
-    if trust == Trust::Anything {
-        let verifier = Arc::new(Encrypted(provider));
-        return Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth());
-    }
-    let roots = Arc::new(root_store(root_cert)?);
-    let web = WebPkiServerVerifier::builder_with_provider(roots, provider)
-        .build()
-        .map_err(|error| format!("sslrootcert cannot be used: {error}"))?;
     let verifier: Arc<dyn ServerCertVerifier> = match trust {
-        Trust::Chain => Arc::new(ChainOnly(web)),
-        _ => web,
+        Trust::Anything => Arc::new(Lenient { chain: None, provider }),
+        Trust::Chain => Arc::new(Lenient { chain: Some(web_pki(root_cert, &provider)?), provider }),
+        Trust::ChainAndName => web_pki(root_cert, &provider)?,
     };
     Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
+}
+
+fn web_pki(
+    root_cert: Option<PathBuf>,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<WebPkiServerVerifier>, String> {
+    WebPkiServerVerifier::builder_with_provider(Arc::new(root_store(root_cert)?), provider.clone())
+        .build()
+        .map_err(|error| format!("sslrootcert cannot be used: {error}"))
 }
 
 fn root_store(file: Option<PathBuf>) -> Result<rustls::RootCertStore, String> {
@@ -59,47 +61,15 @@ fn root_store(file: Option<PathBuf>) -> Result<rustls::RootCertStore, String> {
     Ok(roots)
 }
 
-/// `require` encrypts without asking who answers, as libpq does.
+/// What asks for less than a certificate of the right name.
 #[derive(Debug)]
-struct Encrypted(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Encrypted {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
-    }
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
-    }
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
+struct Lenient {
+    /// `verify-ca` asks for the chain only; without it anybody may answer, as with libpq's `require`.
+    chain: Option<Arc<WebPkiServerVerifier>>,
+    provider: Arc<CryptoProvider>,
 }
 
-/// `verify-ca` asks for the chain only.
-#[derive(Debug)]
-struct ChainOnly(Arc<WebPkiServerVerifier>);
-
-impl ServerCertVerifier for ChainOnly {
+impl ServerCertVerifier for Lenient {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -108,30 +78,34 @@ impl ServerCertVerifier for ChainOnly {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        match self.0.verify_server_cert(end_entity, intermediates, name, ocsp, now) {
+        let Some(chain) = &self.chain else { return Ok(ServerCertVerified::assertion()) };
+        match chain.verify_server_cert(end_entity, intermediates, name, ocsp, now) {
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) => Ok(ServerCertVerified::assertion()),
             other => other,
         }
     }
+
     fn verify_tls12_signature(
         &self,
         message: &[u8],
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls12_signature(message, cert, dss)
+        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
     }
+
     fn verify_tls13_signature(
         &self,
         message: &[u8],
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls13_signature(message, cert, dss)
+        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
     }
+
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }

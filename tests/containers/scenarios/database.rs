@@ -27,7 +27,8 @@ pub async fn postgres_killed_stopped_and_restarted_loses_nothing() {
     docker(&["start", &postgres]).await;
     running.more(200).await;
     docker(&["stop", &postgres]).await;
-    tokio::time::sleep(OUTAGE).await;
+    let stopped = Instant::now();
+    until(2 * OUTAGE, "the end of the outage", async || stopped.elapsed() >= OUTAGE).await;
     docker(&["start", &postgres]).await;
     running.more(200).await;
     docker(&["restart", &postgres]).await;
