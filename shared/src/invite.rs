@@ -5,8 +5,12 @@ use crate::Secret;
 use crate::db::{Session, Sql};
 use rand::RngCore;
 use sha2::{Digest, Sha256};
+use std::time::Duration;
 use time::OffsetDateTime;
 use uuid::Uuid;
+
+/// The longest that an invite is good.
+pub const LONGEST_LIFE: Duration = Duration::from_secs(90 * 86_400);
 
 const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 

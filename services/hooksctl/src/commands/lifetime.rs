@@ -1,19 +1,17 @@
 //! For how long what is made here may be good: `--expires-in` of tokens and invites.
 
 use hooks_shared::config::parse_duration;
-use hooks_shared::token::LONGEST_LIFE;
+use hooks_shared::{invite, token};
 use std::time::Duration;
 
 const SHORTEST: Duration = Duration::from_secs(60);
-/// What the inspector gives an invite at most.
-const LONGEST_OF_INVITE: Duration = Duration::from_secs(90 * 86_400);
 
 pub fn of_token(text: &str) -> Result<Duration, String> {
-    within(text, LONGEST_LIFE)
+    within(text, token::LONGEST_LIFE)
 }
 
 pub fn of_invite(text: &str) -> Result<Duration, String> {
-    within(text, LONGEST_OF_INVITE)
+    within(text, invite::LONGEST_LIFE)
 }
 
 /// Said here, since a server would cut it without a word.

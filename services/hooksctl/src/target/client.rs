@@ -1,7 +1,7 @@
 //! Sending requests to one target, on a connection that is kept for the next one.
 
 use super::address::Target;
-use hooks_shared::http1::{self, Answering, Request, Stream};
+use hooks_shared::http1::{self, Head, Request, Stream};
 use std::io::ErrorKind;
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -16,21 +16,14 @@ const KEPT: usize = 512;
 /// A target's answer.
 #[derive(Debug)]
 pub struct Answer {
-    pub status: u16,
-    pub headers: Vec<(String, String)>,
+    pub head: Head,
     /// The first bytes of the body.
     pub beginning: Vec<u8>,
 }
 
 impl Answer {
-    /// The first value of a header; what is not UTF-8 is replaced.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        let (_, value) = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))?;
-        Some(value)
-    }
-
     pub fn is_success(&self) -> bool {
-        (200..300).contains(&self.status)
+        (200..300).contains(&self.head.status)
     }
 }
 
@@ -98,13 +91,12 @@ impl Client {
     }
 
     async fn exchange(&mut self, stream: Stream, request: &Request) -> std::io::Result<Answer> {
-        let mut answering: Answering<Stream> =
-            http1::send(stream, &request.head(&self.target.authority), &request.body).await?;
+        let mut answering = http1::send(stream, &request.head(&self.target.authority), &request.body).await?;
         let mut beginning = Vec::new();
         let whole = answering.read_body(LONGEST_BODY, &mut beginning, KEPT).await?;
-        let (status, headers) = (answering.head.status, std::mem::take(&mut answering.head.headers));
+        let head = answering.head.clone();
         self.kept = answering.into_reusable(whole);
-        Ok(Answer { status, headers, beginning })
+        Ok(Answer { head, beginning })
     }
 
     async fn connect(&self) -> Result<Stream, Fault> {

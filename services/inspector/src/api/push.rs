@@ -2,7 +2,7 @@
 
 use crate::auth::idempotency;
 use crate::error::Error;
-use crate::http::{Answer, Call, words_of};
+use crate::http::{Answer, Call, members};
 use crate::moment::Moment;
 use crate::ops::push::{acting, desk};
 use hooks_shared::push::definition::{NewSubscription, Patch};
@@ -177,6 +177,11 @@ pub fn read_wish(mut fields: Map<String, Value>) -> Result<NewSubscription, Erro
         };
         fields.insert("start".into(), start);
     }
+    for name in ["source", "url", "name"] {
+        if fields.get(name).is_some_and(|value| !value.is_string() && !value.is_null()) {
+            return Err(Error::invalid(format!("{name}: must be a text")));
+        }
+    }
     let given =
         |name: &str| fields.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
     let source = given("source").ok_or(Error::invalid("source is required"))?.to_owned();
@@ -192,7 +197,7 @@ pub fn read_wish(mut fields: Map<String, Value>) -> Result<NewSubscription, Erro
 }
 
 fn read<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Error> {
-    serde_json::from_value(Value::Object(fields)).map_err(|error| Error::invalid(words_of(&error)))
+    members(Value::Object(fields)).map_err(Error::invalid)
 }
 
 #[derive(Debug, Serialize, ToSchema)]

@@ -6,8 +6,8 @@ use crate::state::State;
 use crate::store::Lent;
 use crate::who::{Origin, Who};
 use bytes::Bytes;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use std::collections::HashMap;
 
 /// The parts of the request that are known before its body is read.
@@ -106,10 +106,20 @@ impl Call {
     }
 }
 
-/// The error names the member that is wrong.
 fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
     let mut reader = serde_json::Deserializer::from_slice(body);
-    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+    let value = members(&mut reader)?;
+    reader.end().map_err(|error| words_of(&error))?;
+    Ok(value)
+}
+
+/// Reads what a body holds; the error names the member that is wrong.
+pub fn members<'d, T, D>(reader: D) -> Result<T, String>
+where
+    T: Deserialize<'d>,
+    D: Deserializer<'d, Error = serde_json::Error>,
+{
+    serde_path_to_error::deserialize(reader).map_err(|error| {
         let words = words_of(error.inner());
         match error.path().to_string().as_str() {
             path if path != "." && error.inner().is_data() && !words.starts_with(path) => {
@@ -117,9 +127,7 @@ fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
             }
             _ => words,
         }
-    })?;
-    reader.end().map_err(|error| words_of(&error))?;
-    Ok(value)
+    })
 }
 
 #[derive(Deserialize)]
@@ -131,7 +139,7 @@ pub(super) fn is_type(given: &str, wanted: &str) -> bool {
 }
 
 /// What is wrong with a body, without the names of our types.
-pub fn words_of(error: &serde_json::Error) -> String {
+fn words_of(error: &serde_json::Error) -> String {
     if error.is_syntax() || error.is_eof() {
         return format!("the body is not JSON: line {}, column {}", error.line(), error.column());
     }

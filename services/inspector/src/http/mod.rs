@@ -8,7 +8,7 @@ mod pairs;
 mod serve;
 
 pub use answer::{Answer, Body};
-pub use call::{Call, Incoming, words_of};
+pub use call::{Call, Incoming, members};
 pub use cookie::{cookie, set_cookie};
 pub use host::{is_allowed_host, is_https, same_host};
 pub use pairs::{Pairs, encode};

@@ -12,7 +12,7 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 const USUAL_LIFE: i64 = 7 * 86_400;
-const LONGEST_LIFE: i64 = 90 * 86_400;
+const LONGEST_LIFE: i64 = invite::LONGEST_LIFE.as_secs() as i64;
 
 /// An invite at the one moment at which its code is known.
 #[derive(Debug)]

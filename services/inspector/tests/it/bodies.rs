@@ -190,3 +190,23 @@ async fn times_that_would_be_changed_without_a_word_are_refused() {
         assert_eq!((answer.status, answer.json().get("expires_at")), (201, None), "{}", answer.text());
     }
 }
+
+#[tokio::test]
+async fn a_member_of_a_wrong_type_is_named() {
+    let desk = Desk::open().await;
+    let admin = desk.person("admin", "ada@example.com", &[]).await;
+    for (path, body, named) in [
+        ("/api/push-subscriptions", json!({"source": 5, "url": "https://example.com/"}), "source: "),
+        ("/api/push-subscriptions", json!({"source": "alpha", "url": ["x"]}), "url: "),
+        (
+            "/api/push-subscriptions",
+            json!({"source": "alpha", "url": "https://example.com/", "max_in_flight": 1.5}),
+            "max_in_flight: ",
+        ),
+        ("/api/tokens", json!({"name": "a", "scopes": "alpha"}), "scopes: "),
+    ] {
+        let answer = desk.call(As::Browser(&admin), "POST", path, body).await;
+        let message = answer.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
+        assert!(answer.status == 400 && message.starts_with(named), "{path}: {} {message}", answer.status);
+    }
+}

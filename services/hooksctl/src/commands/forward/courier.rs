@@ -38,7 +38,7 @@ impl Try {
     pub fn status(&self) -> Option<u16> {
         match &self.outcome {
             Outcome::Delivered(status) => Some(*status),
-            Outcome::Refused(answer) => Some(answer.status),
+            Outcome::Refused(answer) => Some(answer.head.status),
             Outcome::NoAnswer(_) => None,
         }
     }
@@ -54,8 +54,8 @@ impl Try {
 }
 
 fn explain(answer: &Answer) -> String {
-    if (300..400).contains(&answer.status) {
-        let to = answer.header("location").map_or("nowhere".to_owned(), crate::output::printable);
+    if (300..400).contains(&answer.head.status) {
+        let to = answer.head.header("location").map_or("nowhere".to_owned(), crate::output::printable);
         return format!("redirects to {to}, which is not followed: give the final URL with --to");
     }
     let text = String::from_utf8_lossy(&answer.beginning);
@@ -96,7 +96,7 @@ impl Courier {
         let request = self.request(message, body.clone(), replay)?;
         let started = Instant::now();
         let outcome = match self.client.send(&request).await {
-            Ok(answer) if answer.is_success() => Outcome::Delivered(answer.status),
+            Ok(answer) if answer.is_success() => Outcome::Delivered(answer.head.status),
             Ok(answer) => Outcome::Refused(answer),
             Err(fault) => Outcome::NoAnswer(fault),
         };

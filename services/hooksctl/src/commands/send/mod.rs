@@ -98,13 +98,13 @@ fn report(
     id: &str,
     answer: &crate::target::Answer,
 ) -> Result<()> {
-    let sequence = answer.header("x-hooks-sequence").and_then(|text| text.parse::<i64>().ok());
+    let sequence = answer.head.header("x-hooks-sequence").and_then(|text| text.parse::<i64>().ok());
     let (true, Some(sequence)) = (answer.is_success(), sequence) else {
         return Err(refused(endpoint, source, answer));
     };
     if global.json {
         let shown =
-            json!({"source": source, "sequence": sequence, "status": answer.status, "delivery_id": id});
+            json!({"source": source, "sequence": sequence, "status": answer.head.status, "delivery_id": id});
         return line(&shown.to_string());
     }
     let paint = Paint::stdout();
@@ -112,7 +112,7 @@ fn report(
         "{} {} delivery={id} status={}",
         paint.paint(Colour::Name, source),
         paint.paint(Colour::Strong, &format!("seq={sequence}")),
-        paint.paint(Colour::Good, &answer.status.to_string()),
+        paint.paint(Colour::Good, &answer.head.status.to_string()),
     ))
 }
 
@@ -120,7 +120,7 @@ fn refused(endpoint: &Endpoint, source: &str, answer: &crate::target::Answer) ->
     let place = format!("ingest at {}", endpoint.base);
     let text = String::from_utf8_lossy(&answer.beginning);
     let reason = printable(text.lines().next().unwrap_or_default());
-    let status = answer.status;
+    let status = answer.head.status;
     match status {
         404 => NotFound(format!(
             "{place} does not know the source `{source}` (404); is it in the hooks.yaml that ingest runs with? \
