@@ -73,7 +73,7 @@ fn compare(preset: &str, size: usize, rounds: usize) -> Costs {
     let repeats = ((1 << 20) / (size + 2048)).max(1);
     let verify = |verifier: &Verifier| {
         let verdict = verifier.verify(black_box(&request), now);
-        assert!(matches!(black_box(verdict), Verdict::Ok(_)));
+        assert!(matches!(black_box(&verdict), Verdict::Ok(_)));
     };
     let mut samples: [Vec<f64>; 4] = Default::default();
     for _ in 0..rounds.max(3) * SLICES {

@@ -65,8 +65,9 @@ impl<'a> View<'a> {
     }
 
     fn may_be_form(&self) -> bool {
+        const FORM: &[u8] = b"application/x-www-form-urlencoded";
         match self.header_lines("content-type").next() {
-            Some(value) => media_type(value).eq_ignore_ascii_case(b"application/x-www-form-urlencoded"),
+            Some(value) => value.len() >= FORM.len() && media_type(value).eq_ignore_ascii_case(FORM),
             None => true,
         }
     }
@@ -76,8 +77,11 @@ impl<'a> View<'a> {
         // Gone through several times for each request: nearly all names differ in length already, and the
         // others are nearly always spelt in the same way.
         let name = name.as_bytes();
-        let named =
-            move |key: &[u8]| key.len() == name.len() && (key == name || key.eq_ignore_ascii_case(name));
+        let ending = |name: &[u8]| name.last().map(u8::to_ascii_lowercase);
+        let last = ending(name);
+        let named = move |key: &[u8]| {
+            key.len() == name.len() && ending(key) == last && (key == name || key.eq_ignore_ascii_case(name))
+        };
         let lines = self.request.headers.iter().filter(move |(key, _)| named(key));
         lines.map(|(_, value)| trim(value)).filter(|value| !value.is_empty())
     }

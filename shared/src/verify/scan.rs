@@ -10,24 +10,55 @@ const MAX_DEPTH: usize = 128;
 
 /// A JSON text whose outermost fields are walked once, and only as far as they are asked for.
 pub(super) struct Outline<'t> {
+    text: &'t [u8],
     /// In front of the value of the last field that is known; at the end of a text that has no more.
     scan: Scan<'t>,
-    /// Names, and where their values begin.
-    fields: SmallVec<[(Cow<'t, [u8]>, usize); 6]>,
+    /// The fields in front of it.
+    fields: SmallVec<[Field<'t>; 6]>,
+}
+
+#[derive(Clone, Copy)]
+struct Field<'t> {
+    name: Text<'t>,
+    /// In front of its value.
+    value: Scan<'t>,
+}
+
+/// The inside of a string, as it is written.
+#[derive(Clone, Copy)]
+struct Text<'t> {
+    inside: &'t [u8],
+    escaped: bool,
+}
+
+impl<'t> Text<'t> {
+    fn is(self, wanted: &[u8]) -> bool {
+        match self.escaped {
+            false => self.inside == wanted,
+            true => self.read().is_some_and(|text| *text == *wanted),
+        }
+    }
+
+    fn read(self) -> Option<Cow<'t, [u8]>> {
+        match self.escaped {
+            false => Some(Cow::Borrowed(self.inside)),
+            true => unescaped(self.inside),
+        }
+    }
 }
 
 impl<'t> Outline<'t> {
     pub(super) fn new(text: &'t [u8]) -> Self {
-        Self { scan: Scan { text, at: 0 }, fields: SmallVec::new() }
+        Self { text, scan: Scan { rest: text }, fields: SmallVec::new() }
     }
 
     /// The text or number at a path of names and indexes; nothing where there is none.
     pub(super) fn find<'p>(&mut self, path: impl IntoIterator<Item = &'p str>) -> Option<Cow<'t, [u8]>> {
         let mut path = path.into_iter();
-        let mut scan = Scan { text: self.scan.text, at: 0 };
+        let mut scan = Scan { rest: self.text };
         scan.space();
         if scan.peek() == Some(b'{') {
-            scan.at = self.field(path.next()?.as_bytes())?;
+            scan = self.field(path.next()?.as_bytes())?;
         }
         for name in path {
             match scan.peek()? {
@@ -39,63 +70,66 @@ impl<'t> Outline<'t> {
         scan.scalar()
     }
 
-    /// Where the value of an outermost field begins.
-    fn field(&mut self, name: &[u8]) -> Option<usize> {
-        if let Some((_, at)) = self.fields.iter().find(|(key, _)| **key == *name) {
-            return Some(*at);
+    /// In front of the value of an outermost field.
+    fn field(&mut self, name: &[u8]) -> Option<Scan<'t>> {
+        if let Some(field) = self.fields.iter().find(|field| field.name.is(name)) {
+            return Some(field.value);
         }
-        while let Some(key) = self.next_name() {
-            let found = *key == *name;
-            self.fields.push((key, self.scan.at));
-            if found {
-                return Some(self.scan.at);
+        while let Some(field) = self.next_field() {
+            self.fields.push(field);
+            if field.name.is(name) {
+                return Some(field.value);
             }
         }
-        self.scan.at = self.scan.text.len();
+        self.scan.rest = &[];
         None
     }
 
-    fn next_name(&mut self) -> Option<Cow<'t, [u8]>> {
+    fn next_field(&mut self) -> Option<Field<'t>> {
         if self.fields.is_empty() {
             self.scan.expect(b'{')?;
         } else {
             self.scan.skip()?;
             self.scan.expect(b',')?;
         }
-        self.scan.name()
+        let name = self.scan.name()?;
+        Some(Field { name, value: self.scan })
     }
 }
 
 /// Bytes of a string that are looked at without a vectorised search.
 const SHORT: usize = 32;
 
+/// What is left of a text.
+#[derive(Clone, Copy)]
 struct Scan<'t> {
-    text: &'t [u8],
-    at: usize,
+    rest: &'t [u8],
 }
 
 impl<'t> Scan<'t> {
     fn peek(&self) -> Option<u8> {
-        self.text.get(self.at).copied()
+        self.rest.first().copied()
     }
 
     fn space(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
-            self.at += 1;
+        while let [b' ' | b'\n' | b'\r' | b'\t', rest @ ..] = self.rest {
+            self.rest = rest;
         }
     }
 
+    #[inline]
     fn expect(&mut self, byte: u8) -> Option<()> {
         self.space();
-        (self.peek()? == byte).then(|| self.at += 1)?;
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
         self.space();
-        Some(())
+        (*first == byte).then_some(())
     }
 
     /// From the brace of an object to the value of a field.
     fn enter_field(&mut self, name: &[u8]) -> Option<()> {
         self.expect(b'{')?;
-        while *self.name()? != *name {
+        while !self.name()?.is(name) {
             self.skip()?;
             self.expect(b',')?;
         }
@@ -103,10 +137,11 @@ impl<'t> Scan<'t> {
     }
 
     /// The name of a field, and on to its value.
-    fn name(&mut self) -> Option<Cow<'t, [u8]>> {
-        let (inside, escaped) = self.string()?;
+    #[inline]
+    fn name(&mut self) -> Option<Text<'t>> {
+        let name = self.string()?;
         self.expect(b':')?;
-        if escaped { unescaped(inside) } else { Some(Cow::Borrowed(inside)) }
+        Some(name)
     }
 
     /// From the bracket of a list to one of its items.
@@ -119,15 +154,28 @@ impl<'t> Scan<'t> {
         Some(())
     }
 
-    /// The inside of a string, still escaped, and whether there is an escape in it.
-    fn string(&mut self) -> Option<(&'t [u8], bool)> {
-        let text = self.text.get(self.at..)?.strip_prefix(b"\"")?;
+    /// Names and most values are short and have no escape in them: their end is found where it is asked for.
+    #[inline]
+    fn string(&mut self) -> Option<Text<'t>> {
+        let inside = self.rest.strip_prefix(b"\"")?;
+        let short = inside.first_chunk::<8>().and_then(|word| quote_or_escape(*word));
+        match short.and_then(|end| inside.split_at_checked(end)) {
+            Some((inside, [b'"', rest @ ..])) => {
+                self.rest = rest;
+                Some(Text { inside, escaped: false })
+            }
+            _ => self.long_string(inside),
+        }
+    }
+
+    #[inline(never)]
+    fn long_string(&mut self, text: &'t [u8]) -> Option<Text<'t>> {
         let (mut end, mut escaped) = (0, false);
         loop {
-            end += quote_or_escape(text.get(end..)?)?;
+            end += next_quote_or_escape(text.get(end..)?)?;
             if text[end] == b'"' {
-                self.at += end + 2;
-                return Some((&text[..end], escaped));
+                self.rest = &text[end + 1..];
+                return Some(Text { inside: &text[..end], escaped });
             }
             escaped = true;
             end += 2;
@@ -145,18 +193,17 @@ impl<'t> Scan<'t> {
     fn skip_container(&mut self) -> Option<()> {
         let mut depth = 0;
         loop {
-            match self.peek()? {
-                b'"' => drop(self.string()?),
-                b'{' | b'[' => {
-                    depth += 1;
-                    self.at += 1;
+            let (first, rest) = self.rest.split_first()?;
+            match first {
+                b'"' => {
+                    self.string()?;
+                    continue;
                 }
-                b'}' | b']' => {
-                    depth -= 1;
-                    self.at += 1;
-                }
-                _ => self.at += 1,
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                _ => {}
             }
+            self.rest = rest;
             if depth == 0 {
                 return Some(());
             }
@@ -166,43 +213,41 @@ impl<'t> Scan<'t> {
 
     /// A number or a word.
     fn bare(&mut self) -> Option<&'t [u8]> {
-        let start = self.at;
-        while matches!(self.peek(), Some(b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.')) {
-            self.at += 1;
-        }
-        (self.at > start).then(|| &self.text[start..self.at])
+        let more = |byte: &u8| !matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.');
+        let end = self.rest.iter().position(more).unwrap_or(self.rest.len());
+        let bare = self.rest.split_off(..end)?;
+        (!bare.is_empty()).then_some(bare)
     }
 
     fn scalar(&mut self) -> Option<Cow<'t, [u8]>> {
         match self.peek()? {
-            b'"' => match self.string()? {
-                (inside, true) => unescaped(inside),
-                (inside, false) => Some(Cow::Borrowed(inside)),
-            },
+            b'"' => self.string()?.read(),
             b'-' | b'0'..=b'9' => self.bare().map(Cow::Borrowed),
             _ => None,
         }
     }
 }
 
-/// How far it is to the next quote or backslash. Names and most values are shorter than what makes a
-/// vectorised search worth its beginning, so the first bytes are looked at eight at a time.
-fn quote_or_escape(text: &[u8]) -> Option<usize> {
-    let mut rest = text;
-    while let Some((word, after)) = rest.split_first_chunk::<8>() {
-        let word = u64::from_le_bytes(*word);
-        let holds = |byte: u8| zero_bytes(word ^ (EVERY * u64::from(byte)));
-        let found = holds(b'"') | holds(b'\\');
-        let looked_at = text.len() - rest.len();
-        if found != 0 {
-            return Some(looked_at + found.trailing_zeros() as usize / 8);
+/// How far it is to the next quote or backslash. The first bytes are looked at eight at a time: most
+/// strings are shorter than what makes a vectorised search worth its beginning.
+fn next_quote_or_escape(text: &[u8]) -> Option<usize> {
+    let words = text.get(..SHORT).unwrap_or(text).as_chunks::<8>().0;
+    for (number, word) in words.iter().enumerate() {
+        if let Some(at) = quote_or_escape(*word) {
+            return Some(number * 8 + at);
         }
-        if looked_at >= SHORT {
-            break;
-        }
-        rest = after;
     }
-    Some(text.len() - rest.len() + memchr::memchr2(b'"', b'\\', rest)?)
+    let passed = words.len() * 8;
+    Some(passed + memchr::memchr2(b'"', b'\\', &text[passed..])?)
+}
+
+/// Where the first quote or backslash of eight bytes is.
+#[inline]
+fn quote_or_escape(word: [u8; 8]) -> Option<usize> {
+    let word = u64::from_le_bytes(word);
+    let holds = |byte: u8| zero_bytes(word ^ (EVERY * u64::from(byte)));
+    let found = holds(b'"') | holds(b'\\');
+    (found != 0).then(|| found.trailing_zeros() as usize / 8)
 }
 
 /// One in each byte of a word.

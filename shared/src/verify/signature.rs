@@ -66,7 +66,7 @@ impl Split {
 pub(super) enum Format {
     /// Fixed text, the signature, fixed text.
     Plain { before: String, after: String },
-    /// `t=<time>,v1=<signature>`: the two keys.
+    /// `t=<time>,v1=<signature>`: the two keys, each with its `=`.
     Keyed { time: String, signature: String },
 }
 
@@ -91,7 +91,7 @@ impl Format {
             Self::Plain { before, after } => format!("{before}{signature}{after}"),
             Self::Keyed { time: t, signature: s } => {
                 let separator = split.map_or(",", Split::separator);
-                format!("{t}={time}{separator}{s}={signature}")
+                format!("{t}{time}{separator}{s}{signature}")
             }
         }
     }
@@ -103,8 +103,8 @@ fn keyed(text: &str, split: Option<Split>) -> Result<Format, String> {
     let separator = split.separator();
     for piece in text.split(separator).map(str::trim).filter(|piece| !piece.is_empty()) {
         match piece.split_once('=') {
-            Some((key, "{timestamp}")) if time.is_none() => time = Some(key.to_owned()),
-            Some((key, "{sig}")) if signature.is_none() => signature = Some(key.to_owned()),
+            Some((key, "{timestamp}")) if time.is_none() => time = Some(format!("{key}=")),
+            Some((key, "{sig}")) if signature.is_none() => signature = Some(format!("{key}=")),
             _ => return Err(format!("`{piece}` should be name={{timestamp}} or name={{sig}}, each once")),
         }
     }
@@ -151,16 +151,21 @@ impl Shape {
                     piece.strip_prefix(before.as_bytes()).and_then(|rest| rest.strip_suffix(after.as_bytes()))
                 }
                 Format::Keyed { time, signature } => {
-                    let Some(at) = memchr::memchr(b'=', piece) else { return Ok(()) };
-                    let (key, value) = (&piece[..at], &piece[at + 1..]);
-                    if key == time.as_bytes() && offered.time.replace(keep(value)).is_some() {
+                    if let Some(value) = piece.strip_prefix(time.as_bytes())
+                        && offered.time.replace(keep(value)).is_some()
+                    {
                         return Err(Refusal::malformed("the signature header has two timestamps"));
                     }
-                    (key == signature.as_bytes()).then_some(value)
+                    piece.strip_prefix(signature.as_bytes())
                 }
             };
-            let text = text.filter(|text| !text.is_empty() && offered.candidates.len() < MAX_CANDIDATES);
-            offered.candidates.extend(text.and_then(|text| self.encoding.decode_short(text)));
+            if let Some(text) = text
+                && !text.is_empty()
+                && offered.candidates.len() < MAX_CANDIDATES
+                && let Some(candidate) = self.encoding.decode_short(text)
+            {
+                offered.candidates.push(candidate);
+            }
             Ok(())
         };
         match self.split {

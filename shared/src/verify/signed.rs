@@ -2,7 +2,7 @@
 
 use super::address::{self, Address};
 use super::algorithm::{Algorithm, Kind};
-use super::encoding::{Decoded, Encoding};
+use super::encoding::Encoding;
 use super::request::View;
 use super::scheme::{Check, Context, Cover, TimeFrom};
 use super::signature::{Format, Offered, Shape, Split};
@@ -12,7 +12,6 @@ use super::timestamp::{SignedTime, Unit};
 use super::verdict::{Reason, Refusal};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use smallvec::SmallVec;
 use std::borrow::Cow;
 use time::OffsetDateTime;
 
@@ -161,9 +160,10 @@ fn covers(template: &Template, sources: &[Source]) -> bool {
 }
 
 /// What a request offers, found before anything is hashed.
+#[derive(Default)]
 struct Parts<'v> {
-    candidates: SmallVec<[Decoded; 1]>,
-    time_text: Option<Cow<'v, [u8]>>,
+    /// The candidates, and the time as it is written, wherever it stands.
+    offered: Offered<'v>,
     time: Option<SignedTime>,
     id: Option<Cow<'v, [u8]>>,
 }
@@ -211,11 +211,11 @@ impl Signed {
 
     /// Presence of everything, then shape.
     fn parts<'v>(&self, view: &'v View<'_>) -> Result<Parts<'v>, Refusal> {
-        let mut offered = Offered::default();
+        let mut parts = Parts::default();
         let mut misshapen = None;
         let found = self.signatures(view, |value| {
             if misshapen.is_none() {
-                misshapen = self.shape.read(value, &mut offered).err();
+                misshapen = self.shape.read(value, &mut parts.offered).err();
             }
         })?;
         if !found {
@@ -225,21 +225,20 @@ impl Signed {
             TimeFrom::Sources(sources) => Some(beside(sources, view)?),
             TimeFrom::Nowhere | TimeFrom::Signature => None,
         };
-        let id = match self.id.as_slice() {
-            [] => None,
-            sources => Some(beside_id(sources, view)?),
-        };
+        if !self.id.is_empty() {
+            parts.id = Some(beside_id(&self.id, view)?);
+        }
         if let Some(refusal) = misshapen {
             return Err(refusal);
         }
-        self.shape.check(&offered)?;
-        let Offered { candidates, time } = offered;
-        let time_text = beside.or(time);
-        let time = match &time_text {
-            Some(text) => Some(self.unit.read(text).ok_or_else(|| unreadable(&self.time))?),
-            None => None,
-        };
-        Ok(Parts { candidates, time_text, time, id })
+        self.shape.check(&parts.offered)?;
+        if beside.is_some() {
+            parts.offered.time = beside;
+        }
+        if let Some(text) = &parts.offered.time {
+            parts.time = Some(self.unit.read(text).ok_or_else(|| unreadable(&self.time))?);
+        }
+        Ok(parts)
     }
 
     fn feed(
@@ -254,7 +253,7 @@ impl Signed {
         let url = if needs_address { self.address.of(view.request.target) } else { String::new() };
         let fill = Fill {
             view,
-            timestamp: parts.time_text.as_deref(),
+            timestamp: parts.offered.time.as_deref(),
             id: parts.id.as_deref(),
             url: &url,
             path: if needs_address { address::path_of(&url) } else { "" },
@@ -323,7 +322,8 @@ impl Check for Signed {
             return Err(Refusal::new(Reason::ConfigError, "no secret is known yet"));
         }
         self.check_required(view)?;
-        if parts.candidates.is_empty() {
+        let candidates = &parts.offered.candidates;
+        if candidates.is_empty() {
             return Err(Refusal::bad_signature(format!(
                 "{} has no signature of this form in it",
                 self.wanted()
@@ -336,7 +336,7 @@ impl Check for Signed {
             let feed =
                 |secret: &[u8], sink: &mut dyn FnMut(&[u8])| self.feed(template, &parts, view, secret, sink);
             let length = if template.covers_body() { view.request.body.len() } else { 0 };
-            if self.algorithm.matches(&parts.candidates, length, feed)? {
+            if self.algorithm.matches(candidates, length, feed)? {
                 return Ok(parts.time);
             }
         }

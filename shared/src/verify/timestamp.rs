@@ -33,8 +33,8 @@ impl Unit {
     pub(super) fn read(self, text: &[u8]) -> Option<SignedTime> {
         let words = || std::str::from_utf8(text).ok();
         Some(match self {
-            Self::Seconds => SignedTime { seconds: digits(text)?, nanos: 0 },
-            Self::Millis => SignedTime::from_millis(digits(text)?),
+            Self::Seconds => SignedTime(Duration::seconds(digits(text)?)),
+            Self::Millis => SignedTime(Duration::milliseconds(digits(text)?)),
             Self::Rfc3339 => OffsetDateTime::parse(words()?, &Rfc3339).ok()?.into(),
             Self::HttpDate => PrimitiveDateTime::parse(words()?, HTTP_DATE).ok()?.assume_utc().into(),
         })
@@ -63,28 +63,24 @@ fn digits(text: &[u8]) -> Option<i64> {
         [b'-', number @ ..] => (true, number),
         number => (false, number),
     };
-    if number.is_empty() || text.len() > MAX_DIGITS {
-        return None;
-    }
     // Nineteen digits fit 64 bits; a twentieth in front of them can only be a nought.
-    let (leading, rest) = number.split_at(number.len().saturating_sub(19));
-    let mut odd = false;
-    let mut value = |digits: &[u8]| {
-        digits.iter().fold(0u64, |value, character| {
-            let digit = character.wrapping_sub(b'0');
-            odd |= digit > 9;
-            value.wrapping_mul(10).wrapping_add(u64::from(digit))
-        })
+    let number = match number {
+        [b'0', rest @ ..] if text.len() == MAX_DIGITS => rest,
+        number if (1..MAX_DIGITS).contains(&number.len()) => number,
+        _ => return None,
     };
-    let (leading, rest) = (value(leading), value(rest));
-    if odd || leading != 0 {
+    let mut value = 0u64;
+    let mut odd = false;
+    for character in number {
+        let digit = character.wrapping_sub(b'0');
+        odd |= digit > 9;
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+    }
+    if odd {
         return None;
     }
-    if negative { 0i64.checked_sub_unsigned(rest) } else { i64::try_from(rest).ok() }
+    if negative { 0i64.checked_sub_unsigned(value) } else { i64::try_from(value).ok() }
 }
-
-/// In a second.
-const NANOS: i128 = 1_000_000_000;
 
 /// The last second of the year 9999.
 const END_OF_9999: i64 = 253_402_300_799;
@@ -92,34 +88,23 @@ const END_OF_9999: i64 = 253_402_300_799;
 /// A time as it was signed, since 1970. It may lie further from now than a calendar reaches: digits
 /// are digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct SignedTime {
-    seconds: i64,
-    /// Always forward from `seconds`.
-    nanos: u32,
-}
+pub(super) struct SignedTime(Duration);
 
 impl From<OffsetDateTime> for SignedTime {
     fn from(time: OffsetDateTime) -> Self {
-        Self { seconds: time.unix_timestamp(), nanos: time.nanosecond() }
+        Self(Duration::seconds(time.unix_timestamp()) + Duration::nanoseconds(time.nanosecond().into()))
     }
 }
 
 impl SignedTime {
-    fn from_millis(millis: i64) -> Self {
-        let nanos = u32::try_from(millis.rem_euclid(1000) * 1_000_000).unwrap_or(0);
-        Self { seconds: millis.div_euclid(1000), nanos }
-    }
-
-    /// Nanoseconds since 1970.
-    fn nanoseconds(self) -> i128 {
-        i128::from(self.seconds) * NANOS + i128::from(self.nanos)
-    }
-
     /// The time, if it lies in the years 1970 to 9999, which can be stored.
     pub(super) fn storable(self) -> Option<OffsetDateTime> {
+        let Self(since_1970) = self;
         // The crate's calendar ends with the year 9999 unless it is told otherwise.
-        let time = (0..=END_OF_9999).contains(&self.seconds).then_some(self.seconds)?;
-        OffsetDateTime::from_unix_timestamp(time).ok()?.replace_nanosecond(self.nanos).ok()
+        let seconds =
+            Some(since_1970.whole_seconds()).filter(|seconds| (0..=END_OF_9999).contains(seconds))?;
+        let nanos = u32::try_from(since_1970.subsec_nanoseconds()).ok()?;
+        OffsetDateTime::from_unix_timestamp(seconds).ok()?.replace_nanosecond(nanos).ok()
     }
 }
 
@@ -132,19 +117,20 @@ pub(super) struct Limits {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutOfTime {
-    /// By this many seconds.
-    Stale(i128),
-    Future(i128),
+    /// By this many seconds, as far as 64 bits reach.
+    Stale(i64),
+    Future(i64),
 }
 
 impl Limits {
     pub(super) fn check(&self, signed_at: SignedTime, now: OffsetDateTime) -> Result<(), OutOfTime> {
-        let age = SignedTime::from(now).nanoseconds() - signed_at.nanoseconds();
-        if self.max_age.is_some_and(|limit| age > limit.whole_nanoseconds()) {
-            return Err(OutOfTime::Stale(age / NANOS));
+        let (SignedTime(signed_at), SignedTime(now)) = (signed_at, now.into());
+        let (age, ahead) = (now.saturating_sub(signed_at), signed_at.saturating_sub(now));
+        if self.max_age.is_some_and(|limit| age > limit) {
+            return Err(OutOfTime::Stale(age.whole_seconds()));
         }
-        if self.max_future.is_some_and(|limit| -age > limit.whole_nanoseconds()) {
-            return Err(OutOfTime::Future(-age / NANOS));
+        if self.max_future.is_some_and(|limit| ahead > limit) {
+            return Err(OutOfTime::Future(ahead.whole_seconds()));
         }
         Ok(())
     }
@@ -207,5 +193,21 @@ mod tests {
         assert_eq!(limits.check(at.into(), at + Duration::seconds(300)), Ok(()));
         assert!(limits.check(at.into(), at + Duration::milliseconds(300_001)).is_err());
         assert_eq!(limits.check((at + Duration::days(900)).into(), at), Ok(()));
+        // Half a second too old, and half a second too far ahead.
+        let narrow = Limits { max_age: Some(Duration::ZERO), max_future: Some(Duration::ZERO) };
+        let half = Duration::milliseconds(500);
+        assert_eq!(narrow.check(at.into(), at + half), Err(OutOfTime::Stale(0)));
+        assert_eq!(narrow.check((at + half).into(), at), Err(OutOfTime::Future(0)));
+    }
+
+    #[test]
+    fn the_furthest_times_are_out_of_every_limit() {
+        let year = Some(Duration::days(365));
+        let limits = Limits { max_age: year, max_future: year };
+        let now = datetime!(2023-11-14 22:13:20 UTC);
+        let read = |text: &str| Unit::Seconds.read(text.as_bytes()).unwrap();
+        assert_eq!(limits.check(read("-9223372036854775808"), now), Err(OutOfTime::Stale(i64::MAX)));
+        let ahead = i64::MAX - now.unix_timestamp();
+        assert_eq!(limits.check(read("9223372036854775807"), now), Err(OutOfTime::Future(ahead)));
     }
 }

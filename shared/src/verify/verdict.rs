@@ -195,7 +195,9 @@ const MAX_TEXT: usize = 255;
 
 /// Short and printable, as nearly all are: kept as it is, where it is.
 fn plain(bytes: Cow<'_, [u8]>) -> Result<Cow<'_, str>, Cow<'_, [u8]>> {
-    if bytes.len() > MAX_TEXT || !bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) {
+    // No way out in the middle, so that many bytes are asked at once.
+    let printable = bytes.iter().fold(true, |so_far, byte| so_far & matches!(byte, b' '..=b'~'));
+    if bytes.len() > MAX_TEXT || !printable {
         return Err(bytes);
     }
     match bytes {

@@ -10,8 +10,12 @@ mod walk;
 use crate::desk::{As, Browser, Desk};
 use hooks_inspector::access::Access;
 use hooks_inspector::routes::{Method, table};
+use hooks_testkit::db::TestDb;
+use hooks_testkit::until;
 use plans::mark;
 use serde_json::json;
+use std::time::Duration;
+use time::OffsetDateTime;
 use walk::{Places, requests};
 
 async fn places(desk: &Desk) -> Places {
@@ -65,7 +69,16 @@ impl Walker<'_> {
 
 #[tokio::test]
 async fn pages_stay_cheap_with_a_million_events_and_half_a_million_deliveries() {
-    let desk = Desk::on(load::load().await, "").await;
+    let db = load::load().await;
+    // The first sample is taken as the inspector starts, the next one later than the walk may last.
+    mark(&db.client().await, "the start").await;
+    let newest = async |db: &TestDb| {
+        let newest = db.query_one("select max(at) from samples", &[]).await;
+        newest.get::<_, OffsetDateTime>(0)
+    };
+    let before = newest(&db).await;
+    let desk = Desk::on(db, "").await;
+    until(Duration::from_secs(60), "the first sample", async || newest(&desk.db).await > before).await;
     let admin = desk.person("admin", "ada@example.com", &[]).await;
     let busy = desk.person("member", "busy@example.com", &["alpha"]).await;
     let quiet = desk.person("member", "quiet@example.com", &["theta"]).await;

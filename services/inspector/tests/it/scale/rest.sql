@@ -18,12 +18,12 @@ join (select id, row_number() over () as place from people where password_hash =
 insert into audit (at, actor, action, subject) values (now() - interval '69 days', 'rare', 'rare.action', 'rare:1');
 insert into samples (series, subject, at, value)
 select 'sequence', source, at, extract(epoch from at)
-from fixture.sources, generate_series(date_trunc('minute', now()) - interval '8 days', now(), '1 minute') at
+from fixture.sources, generate_series(date_trunc('minute', now()) - interval '8 days', now() - interval '1 minute', '1 minute') at
 -- Of one source they do not go back over the last hour.
 where source <> 'theta' or at < now() - interval '2 hours'
 union all
 select series, id, at, 7 from fixture.subscriptions, unnest(array['owed', 'oldest_due']) series,
-    generate_series(date_trunc('minute', now()) - interval '8 days', now(), '1 minute') at;
+    generate_series(date_trunc('minute', now()) - interval '8 days', now() - interval '1 minute', '1 minute') at;
 insert into service_instances (id, service, version, config_hash, started_at, seen_at)
 select gen_random_uuid(), 'ingest', '1', 'x', now(), now() from generate_series(1, 20);
 insert into listeners (id, instance, token_id, source, since, cursor, seen_at)
