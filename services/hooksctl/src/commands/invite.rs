@@ -2,7 +2,7 @@
 
 use super::lifetime;
 use crate::options::Global;
-use crate::output::fields::{list as lines, moment, text, texts};
+use crate::output::fields::{list as lines, moment, text, texts, warn_of_unknown_sources};
 use crate::output::{Colour, Paint, line, note};
 use crate::server::Pages;
 use anyhow::Result;
@@ -77,6 +77,7 @@ async fn create(global: &Global, args: CreateArgs) -> Result<()> {
         text(&made, "id").unwrap_or_default(),
         args.role
     ));
+    warn_of_unknown_sources(&made);
     line(link)
 }
 

@@ -1,6 +1,6 @@
 //! Objects of the API as people see them.
 
-use super::{Colour, Paint, line, printable};
+use super::{Colour, Paint, line, note, printable};
 use serde_json::Value;
 
 /// The text of a member, fit for a terminal.
@@ -18,6 +18,16 @@ pub fn texts(object: &Value, name: &str) -> String {
     let list = object.get(name).and_then(Value::as_array);
     let texts: Vec<&str> = list.into_iter().flatten().filter_map(Value::as_str).collect();
     printable(&texts.join(","))
+}
+
+/// A word on sources that the inspector's configuration does not name, where something was made for them.
+pub fn warn_of_unknown_sources(made: &Value) {
+    let names = texts(made, "unknown_sources");
+    if !names.is_empty() {
+        note(&format!(
+            "note: the inspector's configuration has no source named {names}; it opens nothing until there is one"
+        ));
+    }
 }
 
 /// A time without its fraction: `2026-05-09T14:00:01Z`.

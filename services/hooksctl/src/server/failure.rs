@@ -12,14 +12,27 @@ const LONGEST_REASON: usize = 300;
 /// No answer came.
 pub fn unreachable(endpoint: &Endpoint, error: &reqwest::Error) -> Unreachable {
     let role = endpoint.role;
+    let cause = cause(error);
+    let remedy = other_scheme(endpoint.base.scheme(), &cause).unwrap_or("start it, or name another");
     Unreachable(format!(
-        "the {} service at {} does not answer: {}; start it, or name another with {} or {}",
+        "the {} service at {} does not answer: {cause}; {remedy} with {} or {}",
         role.name(),
         endpoint.base,
-        cause(error),
         role.flag(),
         role.variable()
     ))
+}
+
+/// What to do about a cause that most likely is TLS spoken on one side only.
+fn other_scheme(scheme: &str, cause: &str) -> Option<&'static str> {
+    let (signs, remedy): (&[&str], _) = match scheme {
+        "https" => (&["InvalidContentType"], "it does not speak TLS there: give an http:// URL"),
+        _ => (
+            &["invalid HTTP version", "reset by peer", "closed before message"],
+            "if it speaks TLS there, give an https:// URL",
+        ),
+    };
+    signs.iter().any(|sign| cause.contains(sign)).then_some(remedy)
 }
 
 /// The innermost reason: the outer ones repeat the URL.

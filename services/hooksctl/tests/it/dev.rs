@@ -138,6 +138,14 @@ async fn tokens_through_the_inspector(project: &Project) {
     assert!(!list.stdout.contains("guest"), "{}", list.stdout);
     let sources = project.run(&["sources", "list", "--json"]).await.expect_success();
     assert!(sources.stdout.contains("\"demo\""), "{}", sources.stdout);
+    // What is made for a source that is not there is made, with a word about it.
+    for made in [
+        &["invite", "create", "--scope", "demo,dmeo"][..],
+        &["token", "create", "--name", "t", "--scope", "dmeo"],
+    ] {
+        let made = project.run(made).await.expect_success();
+        assert!(made.stderr.contains("no source named dmeo;"), "{}", made.stderr);
+    }
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use hooks_testkit::port;
 use hooks_testkit::process::run;
 use hooks_testkit::receiver::{Receiver, Script};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::support::{Relay, assert_says};
 
@@ -23,6 +24,28 @@ async fn sources_and_tokens_that_do_not_fit_are_told_apart() {
         assert!(!output.stderr.contains(token), "{}", output.stderr);
     }
     assert_says(&forward("demo", "").await, 2, &["no token", "HOOKS_TOKEN"]);
+}
+
+#[tokio::test]
+async fn tls_on_one_side_only_is_told_apart_from_a_service_that_is_down() {
+    let relay = Relay::start().await;
+    let listen = async |url: &str| {
+        let env = [("HOOKS_SERVER", url), ("HOOKS_TOKEN", "hk_x")];
+        run("hooksctl", &["events", "list", "demo"], &env, b"").await
+    };
+    let plain = relay.subscribe.address().await;
+    assert_says(&listen(&format!("https://{plain}")).await, 5, &["http://", "--server"]);
+    // What a TLS server says to a request without TLS: an alert, and the end.
+    let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = server.local_addr().expect("its address");
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = server.accept().await {
+            let mut request = [0; 1];
+            let _ = stream.read_exact(&mut request).await;
+            let _ = stream.write_all(b"\x15\x03\x03\x00\x02\x02\x46").await;
+        }
+    });
+    assert_says(&listen(&format!("http://{address}")).await, 5, &["https://", "--server"]);
 }
 
 #[tokio::test]

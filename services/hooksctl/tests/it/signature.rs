@@ -11,7 +11,8 @@ use crate::support::{PATIENCE, SECRET, TOKEN, assert_says};
 async fn a_refused_request_is_explained_by_its_source() {
     let stage = Operators::start("").await;
     let none = stage.run(&["signature", "explain", "demo"]).await;
-    assert_says(&none, 3, &["demo"]);
+    assert_says(&none, 3, &["demo", "404 no such refused request"]);
+    assert_says(&stage.run(&["signature", "explain", "dmeo"]).await, 3, &["dmeo", "404 no such source"]);
     let headers = sign::standard_webhooks(SECRET, "msg_1", sign::now(), b"{ \"a\": 1 }");
     let post = request("POST", "/ingest/demo", &sign::borrowed(&headers), b"{\"a\":1}");
     let answer = exchange(stage.relay.ingest.address().await, &post).await;

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::http::{Answer, Call};
 use crate::moment::Moment;
 use crate::ops::invites;
+use crate::ops::tokens::unknown_sources;
 use crate::store;
 use crate::store::invites::Listed;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,9 @@ pub struct InviteMade {
     default_scopes: Vec<String>,
     created_at: Moment,
     expires_at: Moment,
+    /// Sources in its scopes that the configuration does not name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unknown_sources: Vec<String>,
 }
 
 pub async fn create(call: Call) -> Result<Answer, Error> {
@@ -49,6 +53,7 @@ pub async fn create(call: Call) -> Result<Answer, Error> {
             url: link(&call, made.code.expose()),
             code: made.code.expose().to_owned(),
             role: made.role,
+            unknown_sources: unknown_sources(&call, &made.scopes),
             default_scopes: made.scopes,
             created_at: Moment(made.created_at),
             expires_at: Moment(made.expires_at),

@@ -71,9 +71,10 @@ pub async fn show(call: Call) -> Result<Answer, Error> {
         text => Some(text.parse().map_err(|_| Error::NotFound("refused request"))?),
     };
     let db = call.session().await?;
-    let found = store::rejected::show(&db, call.param("source"), id).await?;
-    let (rejected, request) = found.ok_or(Error::NotFound("refused request"))?;
     let (schemes, source) = (&call.state.schemes, call.param("source"));
+    let found = store::rejected::show(&db, source, id).await?;
+    let missing = if call.state.knows_source(source) { "refused request" } else { "source" };
+    let (rejected, request) = found.ok_or(Error::NotFound(missing))?;
     Ok(Answer::json(
         200,
         &RejectedDetail {

@@ -62,7 +62,7 @@ fn session_table(call: &Call, sessions: &[Listed]) -> Markup {
 
 pub async fn create_token(call: Call) -> Result<Answer, Error> {
     let (row, text) = tokens::create_own(&call, wish(&call)?).await?;
-    Ok(made(&call, ("Your account", "/me"), &row.name, &text))
+    Ok(made(&call, ("Your account", "/me"), &row, &text))
 }
 
 pub async fn revoke_token(call: Call) -> Result<Answer, Error> {

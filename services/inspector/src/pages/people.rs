@@ -2,6 +2,7 @@
 
 use super::fields::{choice, copy};
 use super::layout::{csrf, detail, page};
+use super::tokens::unknown;
 use super::words::{badge, full, when};
 use crate::api::invites::link;
 use crate::error::Error;
@@ -86,6 +87,7 @@ pub async fn invite(call: Call) -> Result<Answer, Error> {
     let url = link(&call, made.code.expose());
     let content = html! {
         p.note { "Send this link to the person. It is shown this once, works once, and ends " (full(made.expires_at)) "." }
+        (unknown(&call, &made.scopes))
         code.secret id="secret" { (url) }
         div.buttons { (copy("secret")) a.button href="/users" { "Done" } }
     };

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::http::{Answer, Call, encode};
 use crate::ops::tokens::{self, Wish};
 use crate::store;
+use crate::store::tokens::TokenRow;
 use hooks_shared::Secret;
 use hooks_shared::token::TokenKind;
 use maud::{Markup, html};
@@ -98,18 +99,29 @@ pub fn wish(call: &Call) -> Result<Wish, Error> {
 }
 
 /// The token at the one moment at which it is shown.
-pub fn made(call: &Call, list: (&str, &str), name: &str, text: &Secret) -> Answer {
+pub fn made(call: &Call, list: (&str, &str), row: &TokenRow, text: &Secret) -> Answer {
     let content = html! {
         p.note { "This is the token. It is shown this once and stored nowhere." }
+        (unknown(call, &row.scopes))
         code.secret id="secret" { (text.expose()) }
         div.buttons { (copy("secret")) a.button href=(list.1) { "Done" } }
     };
-    detail(call, list, name, content)
+    detail(call, list, &row.name, content)
+}
+
+/// A word on sources that are not there: a name misspelt shows nobody anything.
+pub fn unknown(call: &Call, scopes: &[String]) -> Markup {
+    let names = tokens::unknown_sources(call, scopes).join(", ");
+    html! {
+        @if !names.is_empty() {
+            p.note.wait { "The configuration has no source of this name: " (names) ". It opens nothing until there is one." }
+        }
+    }
 }
 
 pub async fn create(call: Call) -> Result<Answer, Error> {
     let (row, text) = tokens::create_system(&call, &wish(&call)?).await?;
-    Ok(made(&call, LIST, &row.name, &text))
+    Ok(made(&call, LIST, &row, &text))
 }
 
 pub async fn revoke(call: Call) -> Result<Answer, Error> {

@@ -172,6 +172,10 @@ async fn times_that_would_be_changed_without_a_word_are_refused() {
     let wish = json!({"role": "member", "default_scopes": ["admin"]});
     let answer = desk.call(As::Browser(&admin), "POST", "/api/invites", wish).await;
     assert!(answer.status == 400 && answer.text().contains("default_scopes: "), "{}", answer.text());
+    // A source may come later, but a name misspelt is worth a word.
+    let wish = json!({"role": "member", "default_scopes": ["alpha", "alhpa"]});
+    let made = desk.call(As::Browser(&admin), "POST", "/api/invites", wish).await.json();
+    assert_eq!(made["unknown_sources"], json!(["alhpa"]), "{made}");
     desk.store("alpha", "1 minute", &[Stored::default()]).await;
     let wish = json!({"source": "alpha", "url": "https://example.com/", "name": "receiver"});
     let made = desk.call(As::Browser(&admin), "POST", "/api/push-subscriptions", wish).await.json();

@@ -6,7 +6,7 @@ mod stored;
 
 use super::{Usage, lifetime};
 use crate::options::Global;
-use crate::output::fields::{list as lines, text, texts};
+use crate::output::fields::{list as lines, text, texts, warn_of_unknown_sources};
 use crate::output::{Colour, Paint, line, note, printable};
 use anyhow::Result;
 use hooks_shared::name;
@@ -118,6 +118,7 @@ async fn create(global: &Global, wanted: Wanted) -> Result<()> {
         text(&made, "id").unwrap_or_default(),
         wanted.scopes.join(", ")
     ));
+    warn_of_unknown_sources(&made);
     line(&text(&made, "plaintext").unwrap_or_default())
 }
 
