@@ -5,7 +5,7 @@ use hooks_shared::Config;
 use hooks_shared::Secret;
 use hooks_shared::config::Source;
 use hooks_shared::event::Header;
-use hooks_shared::verify::{Verifier, credential_headers, credential_parameters};
+use hooks_shared::verify::{Verifier, credential_headers, credential_parameters, is_telling};
 use std::collections::BTreeMap;
 
 /// Reads as hex, as base64 and as text, so that every scheme compiles with it; nothing is ever verified with it.
@@ -13,8 +13,6 @@ const NO_SECRET: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456
 
 /// Headers that carry credentials whatever the source.
 const ALWAYS: &[&str] = &["authorization", "proxy-authorization", "cookie", "set-cookie"];
-/// Parts of names that give a credential away.
-const TELLING: &[&str] = &["token", "secret", "password", "api-key", "apikey", "api_key"];
 
 pub const MASK: &str = "••••••••";
 
@@ -49,7 +47,7 @@ impl Schemes {
     pub fn hides_header(&self, source: &str, name: &str) -> bool {
         let lower = name.to_ascii_lowercase();
         let own = self.get(source).is_some_and(|s| s.headers.iter().any(|h| h.eq_ignore_ascii_case(&lower)));
-        own || ALWAYS.contains(&lower.as_str()) || TELLING.iter().any(|part| lower.contains(part))
+        own || ALWAYS.contains(&lower.as_str()) || is_telling(name)
     }
 
     /// Whether a query parameter's value is not to be shown.
@@ -57,7 +55,7 @@ impl Schemes {
         let lower = name.to_ascii_lowercase();
         let own =
             self.get(source).is_some_and(|s| s.parameters.iter().any(|p| p.eq_ignore_ascii_case(&lower)));
-        own || TELLING.iter().any(|part| lower.contains(part)) || lower == "key"
+        own || is_telling(name) || lower == "key"
     }
 
     /// A header as people may see it.

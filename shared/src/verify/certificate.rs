@@ -75,6 +75,10 @@ impl Issuer {
 
     /// The address, if its host belongs to this issuer.
     pub(super) fn own_url(self, text: &str) -> Option<url::Url> {
+        // A parser of URLs drops line breaks and tabs.
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return None;
+        }
         let url = url::Url::parse(text).ok()?;
         let plain = url.scheme() == "https" && url.port().is_none();
         let anonymous = url.username().is_empty() && url.password().is_none();
@@ -124,6 +128,8 @@ mod tests {
             (Sns, "https://sns.us-west-2.amazonaws.com/a.txt"),
             (Sns, "https://sns.us-west-2.amazonaws.com:8443/a.pem"),
             (Sns, "https://user@sns.us-west-2.amazonaws.com/a.pem"),
+            (Sns, "https://sns.us-west-2.amazonaws.com/a\r\n.pem"),
+            (Sns, " https://sns.us-west-2.amazonaws.com/a.pem"),
             (Paypal, "https://api.paypal.com.evil.example/v1/notifications/certs/x"),
             (Paypal, "https://api.paypal.com/redirect?to=https://evil.example"),
         ];

@@ -168,7 +168,7 @@ impl Challenge {
                 .is_some_and(|token| !token.is_empty() && token.expose().as_bytes().ct_eq(&offered).into());
             if !same {
                 let why = match self.verify_token {
-                    Some(_) => "is not the verify_token",
+                    Some(_) => "is not this source's verify_token: enter the same at the provider",
                     None => "cannot be compared: verify_token is not set",
                 };
                 return Err(Refusal::bad_signature(format!("query parameter {name} {why}")));

@@ -5,6 +5,15 @@ use super::plan::{self, Table};
 use super::source::Source;
 use serde_json::Value;
 
+/// Words in the names of what is a credential, whatever the scheme.
+const TELLING: [&str; 6] = ["token", "secret", "password", "api-key", "apikey", "api_key"];
+
+/// Does the name of a header, a parameter or a field say that its value is a credential?
+pub fn is_telling(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    TELLING.iter().any(|part| lower.contains(part))
+}
+
 /// In every way of checking that a verifier has, in events and in handshakes. Nothing for one that cannot be resolved,
 /// which no service takes.
 pub(super) fn sources(verifier: &Value) -> Vec<Source> {

@@ -295,10 +295,22 @@ pub(super) struct SchemeFacts<'a> {
 
 fn out_of_time(problem: OutOfTime) -> Refusal {
     match problem {
-        OutOfTime::Stale(age) => Refusal::new(Reason::Stale, format!("signed {age} s ago")),
+        OutOfTime::Stale(age) => Refusal::new(Reason::Stale, format!("signed {} ago", span(age))),
         OutOfTime::Future(ahead) => {
-            Refusal::new(Reason::Future, format!("signed {ahead} s ahead of this clock"))
+            Refusal::new(Reason::Future, format!("signed {} ahead of this clock", span(ahead)))
         }
+    }
+}
+
+/// Beyond, more words help nobody.
+const CENTURY: i64 = 36_525 * 86_400;
+
+/// Seconds, and what people call that many.
+fn span(seconds: i64) -> String {
+    match seconds {
+        172_800..CENTURY => format!("{seconds} s ({} days)", seconds / 86_400),
+        7_200..172_800 => format!("{seconds} s ({} hours)", seconds / 3_600),
+        _ => format!("{seconds} s"),
     }
 }
 

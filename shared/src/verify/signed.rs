@@ -283,6 +283,16 @@ impl Signed {
     }
 }
 
+/// A template over fields of the body, none of which is there: a signature over it would be one for any body.
+fn nothing_signed(template: &Template, view: &View<'_>) -> Option<Refusal> {
+    if template.covers_body() {
+        return None;
+    }
+    let mut fields = template.fields().filter(|source| source.in_body()).peekable();
+    let first = *fields.peek()?;
+    fields.all(|source| matches!(source.get(view), Ok(None))).then(|| Refusal::missing(first))
+}
+
 fn beside<'v>(sources: &[Source], view: &'v View<'_>) -> Result<Cow<'v, [u8]>, Refusal> {
     let found = source::first(sources, view)?;
     found.ok_or_else(|| {
@@ -332,6 +342,9 @@ impl Check for Signed {
         for template in &self.templates {
             if template.needs_url() && !self.address.is_known() {
                 return Err(Refusal::new(Reason::ConfigError, UNKNOWN_ADDRESS));
+            }
+            if let Some(refusal) = nothing_signed(template, view) {
+                return Err(refusal);
             }
             let feed =
                 |secret: &[u8], sink: &mut dyn FnMut(&[u8])| self.feed(template, &parts, view, secret, sink);

@@ -36,7 +36,14 @@ pub(super) fn trials(case: &Case<'_>) -> Vec<Trial> {
         add(Some(text), what);
     }
     add(latin_to_utf8(body), "it was signed as UTF-8 and became Latin-1");
-    add(utf8_to_latin(body), "it was signed as Latin-1 and became UTF-8");
+    let narrow = utf8_to_latin(body);
+    let twice = narrow.as_ref().is_some_and(|text| std::str::from_utf8(text).is_ok());
+    let how = if twice {
+        "it was signed as UTF-8, taken for Latin-1, and encoded a second time"
+    } else {
+        "it was signed as Latin-1 and became UTF-8"
+    };
+    add(narrow, how);
     add(unzipped(body), "it is compressed, and it was signed before compression");
     trials
 }

@@ -137,18 +137,17 @@ fn explain(case: &Case<'_>, refusal: &Refusal) -> Diagnosis {
             reasons.insert(0, first);
             diagnosis(word, reasons, true)
         }
+        // It is what was entered at the provider that is compared, and no signature.
+        Reason::BadSignature if refusal.handshake.is_some() => diagnosis(word, vec![first], true),
         Reason::Malformed | Reason::BadSignature => search(case, refusal, first),
     }
 }
 
 fn search(case: &Case<'_>, refusal: &Refusal, first: String) -> Diagnosis {
     let word = refusal.reason.word();
-    let mut proved: Vec<String> =
-        trials(case).filter(|trial| trial.proves(case)).map(|t| t.meaning).collect();
-    proved.dedup();
-    if !proved.is_empty() {
-        proved.push(first);
-        return diagnosis(word, proved, true);
+    // Of several changes that each make it match, all say the same thing in other words: the likeliest is told.
+    if let Some(proved) = trials(case).find(|trial| trial.proves(case)) {
+        return diagnosis(word, vec![proved.meaning, first], true);
     }
     let mut reasons = signs::unproved(case);
     if refusal.reason == Reason::Malformed {
@@ -157,13 +156,17 @@ fn search(case: &Case<'_>, refusal: &Refusal, first: String) -> Diagnosis {
         return diagnosis(word, reasons, true);
     }
     reasons.insert(0, first);
-    reasons.push(DO_NOT_KNOW.into());
+    reasons.push(if reasons.len() > 1 { CANNOT_PROVE } else { DO_NOT_KNOW }.into());
     diagnosis(word, reasons, false)
 }
 
 /// Said when nothing that was tried matches.
 const DO_NOT_KNOW: &str = "I do not know why: none of the usual mistakes explains it. The secret may \
 be another one altogether, or the request may have been changed on the way, or it is forged.";
+
+/// The same, where something was remarkable.
+const CANNOT_PROVE: &str = "I do not know whether that is the cause: it cannot be proved from here. The secret may \
+also be another one altogether, or the request may have been changed on the way, or it is forged.";
 
 /// Everything that is tried, the likeliest first.
 fn trials<'c>(case: &'c Case<'c>) -> impl Iterator<Item = Trial> + 'c {
@@ -194,7 +197,15 @@ fn with_keys(settings: &Settings, keys: &[(&str, Value)]) -> Option<Settings> {
             map.insert("preset".into(), Value::from(name.as_str()));
             Value::Object(laid_over(map, keys))
         }
-        Value::Object(map) if !map.contains_key("combine") => Value::Object(laid_over(map.clone(), keys)),
+        Value::Object(map) if !map.contains_key("combine") => {
+            let mut map = laid_over(map.clone(), keys);
+            // A key is taken away from a preset with null; one's own is left out.
+            let own = !map.contains_key("preset");
+            map.retain(|key, value| {
+                !(own && value.is_null() && keys.iter().any(|(changed, _)| changed == key))
+            });
+            Value::Object(map)
+        }
         _ => return None,
     };
     Some(changed)

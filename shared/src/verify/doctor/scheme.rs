@@ -38,6 +38,15 @@ pub(super) fn trials(case: &Case<'_>) -> Vec<Trial> {
             format!("The timestamp is in {name}, and the scheme expects another unit."),
         );
     }
+    add(
+        &[("require", Value::Null)],
+        "The signature is right, and something that the scheme requires besides is not as it should be."
+            .into(),
+    );
+    add(
+        &[("prefix", Value::Null)],
+        "The token is right, and what has to stand in front of it, such as `Bearer `, is missing.".into(),
+    );
     for (format, what) in FORMATS {
         add(&[("format", json!(format))], format!("The signature header {what}, unlike this scheme's."));
     }

@@ -39,10 +39,7 @@ pub(super) fn trials(case: &Case<'_>) -> Vec<Trial> {
                 );
             }
         }
-        add(
-            &format!("whsec_{text}"),
-            "lacks the `whsec_` it begins with at the provider, where that is part of the key",
-        );
+        add(&format!("whsec_{text}"), "lacks the `whsec_` it begins with at the provider");
     }
     trials
 }

@@ -7,20 +7,28 @@ use crate::verify::presets;
 use crate::verify::request::View;
 use crate::verify::source::Source;
 use crate::verify::timestamp::Unit;
-use crate::verify::verdict::{Reason, Refusal};
+use crate::verify::verdict::{Reason, Refusal, Verdict};
 use serde_json::Value;
+use time::Duration;
 
 /// More suggestions than this help nobody.
 const MAX_ALIKE: usize = 3;
+
+/// How the trials of a unit begin.
+const UNIT: &str = "The timestamp is in";
 
 /// The signature is right and the time is not.
 pub(super) fn clock(case: &Case<'_>, refusal: &Refusal) -> Vec<String> {
     let fact = format!("The signature is right; the request was {}.", refusal.detail);
     let unit = scheme::trials(case)
         .into_iter()
-        .find(|trial| trial.meaning.starts_with("The timestamp is in") && in_time(case, trial));
+        .find(|trial| trial.meaning.starts_with(UNIT) && in_time(case, trial));
     let meaning = match unit {
         Some(trial) => trial.meaning,
+        None if is_no_clock(case, refusal) => match otherwise_in_reach(case) {
+            Some((trial, detail)) => format!("{} Read so, it was {detail}.", trial.meaning),
+            None => "No clock is wrong by so much: the timestamp is in another unit than this scheme's, perhaps microseconds, or it is no time.".into(),
+        },
         None if refusal.reason == Reason::Future => {
             "One of the two clocks is wrong by about that much, this machine's or the sender's.".into()
         }
@@ -28,6 +36,35 @@ pub(super) fn clock(case: &Case<'_>, refusal: &Refusal) -> Vec<String> {
             .into(),
     };
     vec![fact, meaning]
+}
+
+/// Longer than any clock is wrong by.
+const NO_CLOCK: Duration = Duration::days(20 * 365);
+
+/// Is the time so far off that it cannot be a clock or a delay?
+fn is_no_clock(case: &Case<'_>, refusal: &Refusal) -> bool {
+    let nearer = match refusal.reason {
+        Reason::Future => case.now.checked_add(NO_CLOCK),
+        _ => case.now.checked_sub(NO_CLOCK),
+    };
+    let verifier = crate::verify::Verifier::compile(case.settings).map(|compiled| compiled.verifier);
+    nearer.zip(verifier.ok()).is_some_and(|(now, verifier)| {
+        verifier.verify(&case.request.request(), now).word() == refusal.reason.word()
+    })
+}
+
+/// A unit in which the time is one that a clock or a delay explains, and what it is then.
+fn otherwise_in_reach(case: &Case<'_>) -> Option<(Trial, String)> {
+    scheme::trials(case).into_iter().filter(|trial| trial.meaning.starts_with(UNIT)).find_map(|trial| {
+        let settings = trial.settings.as_ref()?;
+        let verifier = crate::verify::Verifier::compile(settings).ok()?.verifier;
+        let Verdict::Refused(refusal) = verifier.verify(&case.request.request(), case.now) else {
+            return None;
+        };
+        let tried = Case { settings, ..case.clone() };
+        let late = matches!(refusal.reason, Reason::Stale | Reason::Future) && !is_no_clock(&tried, &refusal);
+        late.then_some((trial, refusal.detail))
+    })
 }
 
 fn in_time(case: &Case<'_>, trial: &Trial) -> bool {
@@ -39,6 +76,17 @@ fn in_time(case: &Case<'_>, trial: &Trial) -> bool {
 /// Something is not there: what is there instead?
 pub(super) fn missing(case: &Case<'_>) -> Vec<String> {
     let mut reasons = Vec::new();
+    let view = View::new(case.request.request());
+    // What tells SNS from others in a header is not signed with.
+    let tables = own_tables(case);
+    let own = tables.iter().filter(|table| table.map.get("type").and_then(Value::as_str) != Some("sns"));
+    let own: Vec<Source> = own.flat_map(signature_headers).collect();
+    if own.iter().any(|source| !source.all(&view).is_empty()) {
+        reasons.push(
+            "The signature itself is there: something on the way may have taken the other away.".into(),
+        );
+        return reasons;
+    }
     let alike = alike(case);
     if !alike.is_empty() {
         reasons.push(format!("The request has the signature headers of: {}. Is this the right source, and the right `verifier`?", alike.join(", ")));
@@ -46,9 +94,11 @@ pub(super) fn missing(case: &Case<'_>) -> Vec<String> {
     if has_older_digest(case) {
         reasons.push("It has only the older SHA-1 header X-Hub-Signature, which is not accepted.".into());
     }
-    if case.request.headers.is_empty() {
+    // Others are signed inside the body.
+    let in_headers = !own.is_empty();
+    if in_headers && case.request.headers.is_empty() {
         reasons.push("It has no headers at all.".into());
-    } else if alike.is_empty() {
+    } else if in_headers && alike.is_empty() {
         reasons.push("None of its headers is one that a known scheme signs with. Perhaps the sender does not sign (no secret is set there), or in a way of its own, or a proxy took the header away.".into());
     }
     reasons
@@ -80,7 +130,7 @@ fn alike(case: &Case<'_>) -> Vec<String> {
     found
 }
 
-fn own_tables(case: &Case<'_>) -> Vec<Table> {
+pub(super) fn own_tables(case: &Case<'_>) -> Vec<Table> {
     plan::resolve(&case.settings.verifier, "").map(tables_of).unwrap_or_default()
 }
 

@@ -2,7 +2,7 @@
 
 mod body;
 
-use super::credentials::sources as credential_sources;
+use super::credentials::{is_telling, sources as credential_sources};
 use super::presets::presets;
 use super::recorded::Parts;
 use super::settings::Settings;
@@ -23,35 +23,39 @@ static KNOWN: LazyLock<Vec<Source>> =
     LazyLock::new(|| presets().flat_map(|preset| credential_sources(preset.verifier)).collect());
 
 /// Masks what the scheme or any other that is known reads as a credential, in headers, query and body, what
-/// always is one, and wherever they stand the source's own secrets and those of `others`. Of a body longer than
+/// always is one or by its name seems to be ([`is_telling`]), and wherever they stand the source's own secrets and those of `others`. Of a body longer than
 /// `keep` bytes no more is left, so that the cost has a bound.
 pub fn credentials(request: &mut Parts, settings: &Settings, others: &[Secret], keep: usize) {
     let mut sources = credential_sources(&settings.verifier);
     sources.extend(KNOWN.iter().cloned());
     for (name, value) in &mut request.headers {
-        if is_always(name) || sources.iter().any(|source| is_header(source, name)) {
+        if is_always(name)
+            || is_telling(&String::from_utf8_lossy(name))
+            || sources.iter().any(|source| is_header(source, name))
+        {
             *value = MASK.to_vec();
         }
     }
     let named =
         |pick: fn(&Source) -> Option<&str>| -> Vec<&str> { sources.iter().filter_map(pick).collect() };
     let query = named(|source| if let Source::Query(name) = source { Some(name) } else { None });
-    if let Some((path, text)) = request.target.split_once('?').filter(|_| !query.is_empty()) {
-        let text = body::pairs(text.as_bytes(), &query);
+    if let Some((path, text)) = request.target.split_once('?') {
+        let text = body::pairs(text.as_bytes(), |name| same_name(&query, name) || has_telling_name(name));
         request.target = format!("{path}?{}", String::from_utf8_lossy(&text));
     }
     let form = named(|source| if let Source::Form(name) = source { Some(name) } else { None });
-    if !form.is_empty() {
-        request.body = body::pairs(&request.body, &form);
-    }
+    // In JSON the same may stand in the middle of a text, and what follows would be taken for its value.
+    let is_json = matches!(request.body.trim_ascii_start().first(), Some(b'{' | b'['));
+    request.body =
+        body::pairs(&request.body, |name| same_name(&form, name) || !is_json && has_telling_name(name));
     // One that is found by its place alone has no name to be found by.
     let json = named(|source| {
         if let Source::Json(pointer) = source { Some(pointer.last_name().unwrap_or_default()) } else { None }
     });
     if json.contains(&"") {
         request.body = MASK.to_vec();
-    } else if !json.is_empty() {
-        request.body = body::json(&request.body, &json);
+    } else {
+        request.body = body::json(&request.body, |name| same_name(&json, name) || has_telling_name(name));
     }
     // A shorter text stands in many places by chance, and masking them would show where.
     let own = settings.all_secrets();
@@ -78,6 +82,10 @@ fn is_header(source: &Source, header: &[u8]) -> bool {
         }
         Source::Query(_) | Source::Form(_) | Source::Json(_) | Source::Claim(_) => false,
     }
+}
+
+fn has_telling_name(name: &[u8]) -> bool {
+    std::str::from_utf8(name).is_ok_and(is_telling)
 }
 
 fn same_name(names: &[&str], name: &[u8]) -> bool {
@@ -177,6 +185,30 @@ mod tests {
             [pair("x-gitlab-token", "***"), pair("X-Api-Key", "***"), pair("X-Hub-Signature-256", "s")]
         );
         assert_eq!(request.body, br#"{"value":[{"clientState":"***"}], "a": 1}"#);
+    }
+
+    #[test]
+    fn what_is_named_like_a_credential_is_masked() {
+        let settings = Settings { verifier: json!("github"), ..Settings::default() };
+        let masked = |target: &str, body: &str| {
+            let mut request = Parts {
+                method: "POST".into(),
+                target: target.into(),
+                headers: vec![(b"X-Own-Token".to_vec(), b"t".to_vec())],
+                body: body.as_bytes().to_vec(),
+                remote_addr: None,
+            };
+            super::credentials(&mut request, &settings, &[], 1 << 16);
+            assert_eq!(request.headers[0].1, b"***");
+            (request.target, String::from_utf8(request.body).unwrap())
+        };
+        let (target, body) = masked(
+            "/in?token=a&x=1&client%5Fsecret=b",
+            r#"{"password":"c","to":{"refreshToken":"d"},"n":"x&token=1","m":2}"#,
+        );
+        assert_eq!(target, "/in?token=***&x=1&client%5Fsecret=***");
+        assert_eq!(body, r#"{"password":"***","to":{"refreshToken":"***"},"n":"x&token=1","m":2}"#);
+        assert_eq!(masked("/in", "a=1&password=c&apikey=d").1, "a=1&password=***&apikey=***");
     }
 
     #[test]

@@ -194,6 +194,8 @@ fn a_changed_line_break_is_found() {
 fn a_body_in_another_encoding_is_found() {
     assert_found(&changed_body("Zoë".as_bytes(), b"Zo\xeb"), "bad_signature", "became Latin-1");
     assert_found(&changed_body(b"Zo\xeb", "Zoë".as_bytes()), "bad_signature", "became UTF-8");
+    let twice: String = "Zoë".bytes().map(char::from).collect();
+    assert_found(&changed_body("Zoë".as_bytes(), twice.as_bytes()), "bad_signature", "a second time");
     assert_found(&changed_body(b"{}", b"\xef\xbb\xbf{}"), "bad_signature", "byte order mark");
 }
 
@@ -231,11 +233,99 @@ fn an_address_changed_by_a_proxy_is_found() {
         "slash at the end",
     );
     let by_host = address("https://hooks.example/in", relay, "/in", &[("X-Forwarded-Host", "hooks.example")]);
-    assert_found(&by_host, "bad_signature", "in the request's headers");
+    assert_found(&by_host, "bad_signature", "headers speak of");
+    for (signed, header) in [
+        ("https://hooks.example/in", ("Forwarded", "for=192.0.2.1;proto=https;host=\"hooks.example\"")),
+        ("https://relay.example/given/in", ("X-Forwarded-Prefix", "/given")),
+        ("https://relay.example/given?a=1", ("X-Original-URI", "/given?a=1")),
+    ] {
+        assert_found(&address(signed, relay, "/in", &[header]), "bad_signature", "headers speak of");
+    }
+    let port = address("https://relay.example:443/in", relay, "/in", &[]);
+    assert_found(&port, "bad_signature", "its port written out");
     let stripped = address("https://relay.example/in", relay, "/prefix/in", &[]);
     assert_found(&stripped, "bad_signature", "first parts of its path");
     let queried = address("https://relay.example/in", relay, "/in?added=1", &[]);
     assert_found(&queried, "bad_signature", "without the query");
+}
+
+#[test]
+fn the_address_that_a_verifier_names_is_the_one_that_is_compared() {
+    let own = json!({"preset": "square", "url": "https://own.example/hooks"});
+    let request = sent(&json!("square"), SECRET, BODY, "https://own.example/hooks/");
+    let diagnosis = examined(&settings(own, SECRET), &request);
+    assert_found(&diagnosis, "bad_signature", "slash at the end");
+    assert!(diagnosis.reasons[0].contains("verifier's `url`"), "{diagnosis:?}");
+}
+
+#[test]
+fn a_signature_without_its_time_or_id_is_not_called_unsigned() {
+    for (preset, gone) in [
+        ("standard_webhooks", "webhook-timestamp"),
+        ("standard_webhooks", "webhook-id"),
+        ("slack", "X-Slack-Request-Timestamp"),
+    ] {
+        let secret = if preset == "slack" { SECRET } else { WHSEC };
+        let mut request = sent(&json!(preset), secret, BODY, URL);
+        request.headers.retain(|(name, _)| !name.eq_ignore_ascii_case(gone.as_bytes()));
+        let diagnosis = examined(&settings(json!(preset), secret), &request);
+        assert_found(&diagnosis, "missing_header", gone);
+        assert!(diagnosis.reasons[1].contains("signature itself is there"), "{diagnosis:?}");
+        assert_eq!(diagnosis.reasons.len(), 2, "{diagnosis:?}");
+    }
+    // Signed in its body, so that no header is missed.
+    assert!(!said(json!("aws_sns"), &[], b"{\"Type\":\"Notification\"}").contains("headers"));
+}
+
+#[test]
+fn what_stands_beside_a_right_signature_is_told_apart_from_it() {
+    let mut request = sent(&json!("box"), SECRET, BODY, URL);
+    for (name, value) in &mut request.headers {
+        if name.eq_ignore_ascii_case(b"box-signature-version") {
+            *value = b"2".to_vec();
+        }
+    }
+    let diagnosis = examined(&settings(json!("box"), SECRET), &request);
+    assert_found(&diagnosis, "bad_signature", "The signature is right");
+    assert!(diagnosis.reasons[1].contains("box-signature-version"), "{diagnosis:?}");
+    // The same where the scheme is the source's own.
+    let own = json!({"type": "hmac", "signature": "header:X-Sig", "signed": "{body}",
+        "require": [{"at": "header:X-V", "equals": "1"}]});
+    let request =
+        sent(&json!({"type": "hmac", "signature": "header:X-Sig", "signed": "{body}"}), SECRET, BODY, URL);
+    assert_found(&examined(&settings(own, SECRET), &request), "bad_signature", "The signature is right");
+    let words = said(json!("cloudevents"), &[("Authorization", SECRET)], b"{}");
+    assert!(words.starts_with("The token is right") && words.contains("`Bearer `"), "{words}");
+}
+
+#[test]
+fn one_cause_is_told_once() {
+    // Decoded with its prefix, text without: set down without it.
+    let request = sent(&json!("openai"), WHSEC, BODY, URL);
+    let bare = WHSEC.strip_prefix("whsec_").unwrap();
+    let diagnosis = examined(&settings(json!("openai"), bare), &request);
+    assert_found(&diagnosis, "bad_signature", "lacks the `whsec_`");
+    assert_eq!(diagnosis.reasons.len(), 2, "{diagnosis:?}");
+    let base64 = json!({"preset": "github", "encoding": "base64"});
+    let diagnosis = examined(&settings(github(), SECRET), &sent(&base64, SECRET, BODY, URL));
+    assert_found(&diagnosis, "bad_signature", "written in base64");
+    assert_eq!(diagnosis.reasons.len(), 2, "{diagnosis:?}");
+}
+
+#[test]
+fn a_verify_token_that_differs_is_no_matter_of_secrets() {
+    let request = Parts {
+        method: "GET".into(),
+        target: "/in?hub.mode=subscribe&hub.challenge=1&hub.verify_token=wrong".into(),
+        headers: Vec::new(),
+        body: Vec::new(),
+        remote_addr: None,
+    };
+    let meta =
+        Settings { verify_token: Some(Secret::from("the-right-token")), ..settings(json!("meta"), SECRET) };
+    let diagnosis = examined(&meta, &request);
+    assert_found(&diagnosis, "bad_signature", "enter the same at the provider");
+    assert_eq!(diagnosis.reasons.len(), 1, "{diagnosis:?}");
 }
 
 #[test]
@@ -278,6 +368,24 @@ fn milliseconds_are_found() {
     let diagnosis = examined(&settings(millis, SECRET), &sent(&seconds, SECRET, BODY, URL));
     assert_found(&diagnosis, "stale", "signature is right");
     assert!(diagnosis.reasons[1].contains("in seconds"), "{diagnosis:?}");
+}
+
+#[test]
+fn a_time_in_another_unit_is_no_clocks_fault() {
+    let slack = settings(json!("slack"), SECRET);
+    let millis = json!({"preset": "slack", "timestamp": {"unit": "ms"}});
+    let held_up = at(NOW + Duration::hours(3), &slack, &sent(&millis, SECRET, BODY, URL));
+    assert_found(&held_up, "future", "signature is right");
+    let words = &held_up.reasons[1];
+    assert!(words.contains("in milliseconds") && words.contains("signed 10800 s (3 hours) ago"), "{words}");
+    // Microseconds, which no scheme has.
+    let body = [b"v0:1700000000000000:", BODY].concat();
+    let own = json!({"type": "hmac", "signature": "header:X-Slack-Signature", "format": "v0={sig}", "signed": "{body}"});
+    let mut request = Parts { body: BODY.to_vec(), ..sent(&own, SECRET, &body, URL) };
+    request.headers.push((b"X-Slack-Request-Timestamp".to_vec(), b"1700000000000000".to_vec()));
+    let micros = examined(&slack, &request);
+    assert_found(&micros, "future", "signature is right");
+    assert!(micros.reasons[1].contains("in another unit"), "{micros:?}");
 }
 
 #[test]

@@ -53,6 +53,35 @@ fn a_signed_header_that_is_absent_is_named() {
     assert_eq!(verdict(&settings, &lost).word(), "ok");
 }
 
+/// A signature over the empty text would be right for every body.
+#[test]
+fn a_signature_over_no_part_of_the_request_is_none() {
+    let form = |signed: &str| json!({"type": "hmac", "signature": "header:X-Sig", "signed": signed});
+    let empty = signed(&form("{body}"));
+    let with = |body: &[u8], signature_of: &[u8]| {
+        let signer = Signer::new(&form("{body}"), &Secret::from(SECRET)).unwrap();
+        let message = Message {
+            method: "POST",
+            url: "https://r.example/in",
+            body: signature_of,
+            id: "one",
+            event_type: None,
+            now: NOW,
+        };
+        let made = signer.sign(&message).unwrap();
+        let headers = made.headers.iter().map(|(n, v)| (n.clone().into_bytes(), v.clone().into_bytes()));
+        Parts { headers: headers.collect(), body: body.to_vec(), ..empty.clone() }
+    };
+    let settings = settings(form("{form:payload}{form:kind}"));
+    for body in [&b"other=1"[..], b"", b"payload=&kind="] {
+        let Verdict::Refused(refusal) = verdict(&settings, &with(body, b"")) else { panic!("accepted") };
+        assert_eq!(refusal.reason.word(), "missing_header", "{}", body.escape_ascii());
+        assert!(refusal.detail.contains("form field payload"), "{}", refusal.detail);
+    }
+    // One of two is a part.
+    assert_eq!(verdict(&settings, &with(b"kind=push", b"push")).word(), "ok");
+}
+
 #[test]
 fn only_the_version_that_signs_the_address_needs_one() {
     let at = |version: &str| {
