@@ -97,7 +97,7 @@ impl Source {
             Self::HeaderFamily(_) => self.all(view).into_iter().next(),
             Self::Query(name) => view.query_value(name)?,
             Self::Form(name) => view.form_value(name)?,
-            Self::Json(pointer) => view.json().and_then(|root| pointer.text_in(root)),
+            Self::Json(pointer) => pointer.text_of(view),
             Self::Claim(_) => None,
         };
         Ok(found.filter(|value| !value.is_empty()))
@@ -248,8 +248,17 @@ impl Pointer {
         self.every_in(root).into_iter().next().flatten()
     }
 
-    pub(super) fn text_in<'v>(&self, root: &'v Value) -> Option<Cow<'v, [u8]>> {
-        scalar(self.value_in(root)?)
+    /// The text or number in a request's body; a number as it is written there, since that is what was signed.
+    fn text_of<'v>(&self, view: &'v View<'_>) -> Option<Cow<'v, [u8]>> {
+        let value = self.value_in(view.json()?)?;
+        let written = || {
+            view.glance(self.names())
+                .filter(|written| serde_json::from_slice(written).ok().as_ref() == Some(value))
+        };
+        match value {
+            Value::Number(_) if !self.is_list() => written().or_else(|| scalar(value)),
+            _ => scalar(value),
+        }
     }
 
     /// What the pointer leads to, once for each item of the lists on its way; `None` for an item

@@ -53,33 +53,44 @@ fn a_signed_header_that_is_absent_is_named() {
     assert_eq!(verdict(&settings, &lost).word(), "ok");
 }
 
+/// A request with one body and the signature of another text.
+fn signed_over(text: &[u8], body: &[u8]) -> Parts {
+    let scheme = json!({"type": "hmac", "signature": "header:X-Sig", "signed": "{body}"});
+    let signer = Signer::new(&scheme, &Secret::from(SECRET)).unwrap();
+    let url = "https://r.example/in";
+    let message = Message { method: "POST", url, body: text, id: "one", event_type: None, now: NOW };
+    let made = signer.sign(&message).unwrap();
+    let headers = made.headers.iter().map(|(n, v)| (n.clone().into_bytes(), v.clone().into_bytes()));
+    Parts { headers: headers.collect(), body: body.to_vec(), ..signed(&scheme) }
+}
+
+fn signs(what: &str) -> Settings {
+    settings(json!({"type": "hmac", "signature": "header:X-Sig", "signed": what}))
+}
+
+/// Numbers are signed as they are written, whatever a reader makes of them.
+#[test]
+fn a_number_of_the_body_is_signed_as_it_stands() {
+    for number in ["1.50", "1E5", "12345678901234567890123", "-0.0", "7"] {
+        let body = format!("{{\"a\":{{\"n\": {number} }},\"b\":1}}");
+        let parts = signed_over(number.as_bytes(), body.as_bytes());
+        assert_eq!(verdict(&signs("{json:/a/n}"), &parts).word(), "ok", "{number}");
+    }
+}
+
 /// A signature over the empty text would be right for every body.
 #[test]
 fn a_signature_over_no_part_of_the_request_is_none() {
-    let form = |signed: &str| json!({"type": "hmac", "signature": "header:X-Sig", "signed": signed});
-    let empty = signed(&form("{body}"));
-    let with = |body: &[u8], signature_of: &[u8]| {
-        let signer = Signer::new(&form("{body}"), &Secret::from(SECRET)).unwrap();
-        let message = Message {
-            method: "POST",
-            url: "https://r.example/in",
-            body: signature_of,
-            id: "one",
-            event_type: None,
-            now: NOW,
-        };
-        let made = signer.sign(&message).unwrap();
-        let headers = made.headers.iter().map(|(n, v)| (n.clone().into_bytes(), v.clone().into_bytes()));
-        Parts { headers: headers.collect(), body: body.to_vec(), ..empty.clone() }
-    };
-    let settings = settings(form("{form:payload}{form:kind}"));
+    let settings = signs("{form:payload}{form:kind}");
     for body in [&b"other=1"[..], b"", b"payload=&kind="] {
-        let Verdict::Refused(refusal) = verdict(&settings, &with(body, b"")) else { panic!("accepted") };
+        let Verdict::Refused(refusal) = verdict(&settings, &signed_over(b"", body)) else {
+            panic!("accepted")
+        };
         assert_eq!(refusal.reason.word(), "missing_header", "{}", body.escape_ascii());
         assert!(refusal.detail.contains("form field payload"), "{}", refusal.detail);
     }
     // One of two is a part.
-    assert_eq!(verdict(&settings, &with(b"kind=push", b"push")).word(), "ok");
+    assert_eq!(verdict(&settings, &signed_over(b"push", b"kind=push")).word(), "ok");
 }
 
 #[test]
