@@ -96,6 +96,11 @@ pub struct Source {
 }
 
 impl Source {
+    /// Where ingest takes this source's events.
+    pub fn path(&self) -> String {
+        format!("/ingest/{}", self.name)
+    }
+
     /// What the verifier is compiled from: the source's own keys and what the top level adds. One function,
     /// so that `hooksctl sources check` and ingest never disagree.
     pub fn verification(&self, config: &super::Config) -> crate::verify::Settings {

@@ -38,6 +38,11 @@ impl Address {
         *self != Self::Unknown
     }
 
+    /// The whole address of a request, where it is known.
+    pub(super) fn known(&self, target: &str) -> Option<String> {
+        self.is_known().then(|| self.of(target))
+    }
+
     /// The whole address of a request. The query is the request's: providers add to it.
     pub(super) fn of(&self, target: &str) -> String {
         match self {

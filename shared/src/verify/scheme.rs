@@ -133,7 +133,7 @@ pub(super) struct Scheme {
 impl Scheme {
     /// Compiles one table. Returns nothing when it cannot be used; the report says why.
     pub(super) fn compile(fields: Fields<'_>, settings: &Settings) -> Option<Self> {
-        let secrets = own_secrets(&fields).unwrap_or_else(|| settings.secrets.clone());
+        let secrets = secrets(&fields, settings);
         if secrets.len() > MAX_SECRETS {
             fields.report().fault("secrets", format!("at most {MAX_SECRETS} secrets are tried"));
         }
@@ -333,13 +333,14 @@ fn check(context: &Context<'_>) -> Option<Box<dyn Check>> {
     }
 }
 
-fn own_secrets(fields: &Fields<'_>) -> Option<Vec<Secret>> {
-    let own: Vec<Secret> =
-        ["secret", "secrets"].iter().flat_map(|key| fields.texts(key)).map(Secret::from).collect();
-    (fields.has("secret") || fields.has("secrets")).then_some(own)
+/// The table's own secrets, else the source's.
+pub(super) fn secrets(fields: &Fields<'_>, settings: &Settings) -> Vec<Secret> {
+    let own = ["secret", "secrets"].iter().flat_map(|key| fields.texts(key)).map(Secret::from).collect();
+    if fields.has("secret") || fields.has("secrets") { own } else { settings.secrets.clone() }
 }
 
-fn address(fields: &Fields<'_>, settings: &Settings) -> Address {
+/// The address that a table says its provider was given, else the source's, else one below the relay's.
+pub(super) fn address(fields: &Fields<'_>, settings: &Settings) -> Address {
     let in_table = fields.text("url");
     let own = in_table.or(settings.public_url.as_deref());
     Address::new(own, settings.base_url.as_deref()).unwrap_or_else(|message| {

@@ -65,6 +65,25 @@ async fn a_sample_of_every_preset_with_a_shared_secret_is_accepted() {
     assert_eq!(stored, i64::try_from(presets.len()).expect("a small number"));
 }
 
+/// The address that a verifier names goes before all others, and its query comes with each request.
+#[tokio::test]
+async fn the_address_that_is_signed_is_the_verifiers() {
+    let source = |preset: &str, url: &str, own: &str| {
+        format!(
+            "  {preset}: {{verifier: {{preset: {preset}, url: '{url}'}}, secret: 'a-secret-of-the-tests'{own}}}\n"
+        )
+    };
+    let sources = [
+        source("square", "https://pub.example/in/square", ""),
+        source("twilio", "https://pub.example/in/twilio?account=1", ""),
+        source("hubspot", "https://pub.example/in/hubspot", ", public_url: 'https://other.example/in'"),
+    ];
+    let relay = Relay::configured(&format!("sources:\n{}", sources.concat())).await;
+    for preset in ["square", "twilio", "hubspot"] {
+        relay.run(&["send", preset]).await.expect_success();
+    }
+}
+
 #[tokio::test]
 async fn data_type_and_id_are_taken_and_the_same_id_is_stored_once() {
     let relay = Relay::with(OTHERS).await;

@@ -6,10 +6,11 @@ mod form;
 mod jws;
 mod placed;
 
+use super::address::Address;
 use super::fields::{Fields, Report};
 use super::plan::{self, Table};
-use super::settings::Fault;
-use super::special;
+use super::settings::{Fault, Settings};
+use super::{scheme, special};
 use crate::Secret;
 use serde_json::Value;
 use std::fmt;
@@ -49,6 +50,7 @@ pub struct Signed {
 #[derive(Debug)]
 pub struct Signer {
     sign: Box<dyn Sign>,
+    address: Address,
 }
 
 /// One way of signing.
@@ -65,19 +67,48 @@ impl Signer {
     /// When it cannot be resolved, when the secret is not one of this scheme, or when the scheme
     /// signs with a key that only the provider has.
     pub fn new(verifier: &Value, secret: &Secret) -> Result<Self, Vec<Fault>> {
+        Self::build(verifier, |fields| Some((compile(fields, secret)?, Address::Unknown)))
+    }
+
+    /// Signs what the verifier of the same settings accepts: with the first secret that it tries, for
+    /// the address that it takes for the source's.
+    ///
+    /// # Errors
+    /// As [`Self::new`], and when there is no secret.
+    pub fn of(settings: &Settings) -> Result<Self, Vec<Fault>> {
+        Self::build(&settings.verifier, |fields| {
+            let address = scheme::address(fields, settings);
+            let secrets = scheme::secrets(fields, settings);
+            let Some(secret) = secrets.first() else {
+                fields.report().fault("secrets", "are needed to sign, and there is none");
+                return None;
+            };
+            Some((compile(fields, secret)?, address))
+        })
+    }
+
+    fn build(
+        verifier: &Value,
+        compile: impl FnOnce(&Fields<'_>) -> Option<(Box<dyn Sign>, Address)>,
+    ) -> Result<Self, Vec<Fault>> {
         let plan = plan::resolve(verifier, "verifier").map_err(|fault| vec![fault])?;
         let tables = plan.tables();
         let Some(table) = chosen(&tables) else {
             return Err(vec![Fault { key: "verifier".into(), message: "is empty".into() }]);
         };
         let report = Report::default();
-        let fields = Fields::new(table.path.as_str(), &table.map, &report);
-        let sign = compile(&fields, secret);
+        let compiled = compile(&Fields::new(table.path.as_str(), &table.map, &report));
         let (faults, _) = report.into_parts();
-        match sign {
-            Some(sign) if faults.is_empty() => Ok(Self { sign }),
+        match compiled {
+            Some((sign, address)) if faults.is_empty() => Ok(Self { sign, address }),
             _ => Err(faults),
         }
+    }
+
+    /// The address of a request with this path and query, as the verifier will have it; nothing where
+    /// the settings do not say, or where there were none.
+    pub fn address(&self, target: &str) -> Option<String> {
+        self.address.known(target)
     }
 
     /// What to change in the request so that it verifies.

@@ -121,3 +121,32 @@ fn signing_needs_a_secret_of_the_right_kind() {
     assert_eq!(fault(json!("discord"), "00").key, "verifier.type");
     assert_eq!(fault(json!("nobody"), "x").key, "verifier");
 }
+
+#[test]
+fn a_signer_of_settings_takes_the_secret_and_the_address_of_its_verifier() {
+    let own = json!({"preset": "square", "secret": "own", "url": "https://own.example/in?a=1"});
+    let settings = |verifier: Value, public_url: Option<&str>| Settings {
+        verifier,
+        public_url: public_url.map(str::to_owned),
+        ..settings_for("square")
+    };
+    for (settings, address) in [
+        (settings(own, Some("https://source.example/in")), "https://own.example/in?a=1"),
+        (settings(json!("square"), Some("https://source.example/in")), "https://source.example/in"),
+        (settings(json!("square"), None), "https://relay.example/ingest/test"),
+    ] {
+        let signer = Signer::of(&settings).unwrap();
+        let url = signer.address("/ingest/test").unwrap();
+        assert_eq!(url, address);
+        let body = body("x");
+        let message =
+            Message { method: "POST", url: &url, body: &body, id: "msg_1", event_type: None, now: NOW };
+        let signed = signer.sign(&message).unwrap();
+        let request = Parts { target: "/ingest/test".into(), ..request_of(signed, &body) };
+        let verifier = Verifier::compile(&settings).unwrap().verifier;
+        assert_eq!(verifier.verify(&request.request(), NOW).word(), "ok", "{address}");
+    }
+    let none = Settings { secrets: Vec::new(), ..settings_for("square") };
+    assert_eq!(Signer::of(&none).unwrap_err()[0].key, "secrets");
+    assert_eq!(Signer::new(&json!("square"), &secret_for("square")).unwrap().address("/"), None);
+}

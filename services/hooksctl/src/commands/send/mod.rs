@@ -45,7 +45,8 @@ pub async fn run(global: &Global, args: Args) -> Result<()> {
     let endpoint = global.ingest()?;
     let signing = signing::read(&args.config, &args.source)?;
     let data = args.data.as_deref().map(read_data).transpose()?;
-    let url = endpoint.url(&["ingest", &args.source]);
+    let mut url = endpoint.url(&["ingest", &args.source]);
+    url.set_query(signing.query());
     let target = Target::parse(url.as_str())?;
     let mut client = Client::new(target, Duration::from_secs(60)).map_err(Failed)?;
     for _ in 0..args.count {

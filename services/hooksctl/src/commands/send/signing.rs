@@ -4,7 +4,7 @@ use crate::commands::{Failed, NotFound, Usage};
 use crate::target::Target;
 use anyhow::{Context, Result};
 use hooks_shared::Config;
-use hooks_shared::config::{self, ConfigError, Service, Source};
+use hooks_shared::config::{self, ConfigError, Service};
 use hooks_shared::http1::Request;
 use hooks_shared::verify::{self, Signer, Verifier};
 use std::path::Path;
@@ -15,8 +15,8 @@ use time::OffsetDateTime;
 pub struct Signing {
     signer: Signer,
     preset: Option<&'static str>,
-    /// Where the provider believes the source is, for schemes that sign it.
-    url: Option<String>,
+    /// Where the verifier believes the source is, for schemes that sign it.
+    address: Option<String>,
 }
 
 /// Reads the configuration and compiles the source's scheme.
@@ -26,26 +26,16 @@ pub fn read(path: &Path, name: &str) -> Result<Signing> {
         let names: Vec<&str> = config.sources.keys().map(String::as_str).collect();
         NotFound(format!("{} has no source `{name}`; it has {}", path.display(), names.join(", ")))
     })?;
-    let compiled =
-        Verifier::compile(&source.verification(&config)).map_err(|faults| faulty(path, name, &faults))?;
-    let secret = source
-        .secrets
-        .first()
-        .ok_or_else(|| Usage(format!("{}: sources.{name} has no secret to sign with", path.display())))?;
-    let signer = Signer::new(&source.verifier, secret).map_err(|faults| faulty(path, name, &faults))?;
-    Ok(Signing { signer, preset: compiled.verifier.preset(), url: public_url(&config, source) })
+    let settings = source.verification(&config);
+    let compiled = Verifier::compile(&settings).map_err(|faults| faulty(path, name, &faults))?;
+    let signer = Signer::of(&settings).map_err(|faults| faulty(path, name, &faults))?;
+    let address = signer.address(&source.path());
+    Ok(Signing { signer, preset: compiled.verifier.preset(), address })
 }
 
 fn faulty(path: &Path, name: &str, faults: &[verify::Fault]) -> Failed {
     let faults: Vec<String> = faults.iter().map(|fault| format!("sources.{name}.{fault}")).collect();
     Failed(format!("{}: {}", path.display(), faults.join("; ")))
-}
-
-fn public_url(config: &Config, source: &Source) -> Option<String> {
-    source
-        .public_url
-        .clone()
-        .or_else(|| config.public_url.as_ref().map(|base| format!("{base}/ingest/{}", source.name)))
 }
 
 /// Loads the file. What is wrong with other sources only (a variable that is set where ingest runs, say) is
@@ -81,6 +71,11 @@ impl Signing {
         self.preset
     }
 
+    /// The query of the address that the provider was given, which comes with each of its requests.
+    pub fn query(&self) -> Option<&str> {
+        self.address.as_deref()?.split_once('?').map(|(_, query)| query)
+    }
+
     pub fn sign(
         &self,
         request: &mut Request,
@@ -91,7 +86,7 @@ impl Signing {
     ) -> Result<()> {
         let message = verify::Message {
             method: &request.method,
-            url: self.url.as_deref().unwrap_or(target.url().as_str()),
+            url: self.address.as_deref().unwrap_or(target.url().as_str()),
             body: &request.body,
             id,
             event_type: Some(event_type),
