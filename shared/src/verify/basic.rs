@@ -25,7 +25,7 @@ pub(super) fn compile(context: &Context<'_>) -> Option<Box<dyn Check>> {
             context.fields.report().fault(format!("secrets[{number}]"), "must be user:password");
         }
     }
-    context.fields.report().warn("basic authentication does not protect the body");
+    context.fields.report().warn_of_bare_body("basic authentication does not protect the body");
     Some(Box::new(Basic { pairs }))
 }
 

@@ -11,6 +11,8 @@ use std::collections::BTreeSet;
 pub(super) struct Report {
     faults: RefCell<Vec<Fault>>,
     warnings: RefCell<Vec<String>>,
+    /// Those that say of a part of the verifier that it leaves the body open.
+    bare_bodies: RefCell<Vec<String>>,
 }
 
 impl Report {
@@ -22,14 +24,34 @@ impl Report {
     }
 
     pub(super) fn warn(&self, message: impl Into<String>) {
-        let message = message.into();
-        if !self.warnings.borrow().contains(&message) {
-            self.warnings.borrow_mut().push(message);
-        }
+        once(&self.warnings, message.into());
+    }
+
+    /// A warning that falls away where another part of the verifier covers the body.
+    pub(super) fn warn_of_bare_body(&self, message: impl Into<String>) {
+        once(&self.bare_bodies, message.into());
+    }
+
+    /// How many of [`Self::warn_of_bare_body`] there are.
+    pub(super) fn bare_bodies(&self) -> usize {
+        self.bare_bodies.borrow().len()
+    }
+
+    /// Takes back those that came after the first `kept`.
+    pub(super) fn body_is_covered(&self, kept: usize) {
+        self.bare_bodies.borrow_mut().truncate(kept);
     }
 
     pub(super) fn into_parts(self) -> (Vec<Fault>, Vec<String>) {
-        (self.faults.into_inner(), self.warnings.into_inner())
+        let mut warnings = self.warnings.into_inner();
+        warnings.extend(self.bare_bodies.into_inner());
+        (self.faults.into_inner(), warnings)
+    }
+}
+
+fn once(warnings: &RefCell<Vec<String>>, message: String) {
+    if !warnings.borrow().contains(&message) {
+        warnings.borrow_mut().push(message);
     }
 }
 

@@ -76,7 +76,7 @@ pub(super) fn compile(context: &Context<'_>) -> Option<Box<dyn Check>> {
     };
     let body_hash = body_hash(context);
     if body_hash.is_none() {
-        fields.report().warn("the token does not cover the body: it can be changed on the way");
+        fields.report().warn_of_bare_body("the token does not cover the body: it can be changed on the way");
     }
     Some(Box::new(Jws {
         signature,

@@ -59,7 +59,7 @@ pub use signer::{Message, Signed, Signer};
 
 pub use store::{Fetch, FetchRequest, Fetched, KeyStore, PlaidAccount, Wanted};
 pub use verdict::{ChallengeAnswer, Dedupe, Reason, Refusal, Verdict, Verified};
-pub use verifier::{Summary, Verifier, max_age};
+pub use verifier::{Summary, Verifier, max_age, public_address};
 
 #[cfg(test)]
 mod tests;

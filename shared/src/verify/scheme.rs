@@ -280,6 +280,7 @@ impl Scheme {
     pub(super) fn facts(&self) -> SchemeFacts<'_> {
         SchemeFacts {
             id: if self.id_join.is_empty() { &self.id } else { &self.id_join },
+            id_event_type: if self.id_with_event_type { &self.event_type } else { &[] },
             limits: self.limits,
             challenges: self.challenges.iter().map(Challenge::kind).chain(self.check.handshake()).collect(),
         }
@@ -289,6 +290,8 @@ impl Scheme {
 /// What `sources check` and the documentation show of a scheme.
 pub(super) struct SchemeFacts<'a> {
     pub(super) id: &'a [Source],
+    /// Where the type is read that tells events of one id apart.
+    pub(super) id_event_type: &'a [Source],
     pub(super) limits: Limits,
     pub(super) challenges: Vec<&'static str>,
 }

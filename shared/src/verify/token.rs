@@ -28,7 +28,9 @@ pub(super) fn compile(context: &Context<'_>) -> Option<Box<dyn Check>> {
     let prefix = fields.text("prefix").map(str::to_owned);
     context.require_secret();
     let secrets = context.keys(&KeySpec::read(fields));
-    fields.report().warn("a token does not protect the body: whoever sees one request can send others");
+    fields
+        .report()
+        .warn_of_bare_body("a token does not protect the body: whoever sees one request can send others");
     Some(Box::new(Token { from, prefix, secrets }))
 }
 

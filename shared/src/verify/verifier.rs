@@ -4,7 +4,7 @@ use super::answers::{self, Ack};
 use super::fields::{Fields, Report};
 use super::plan::{self, Plan, Table};
 use super::request::{Request, View};
-use super::scheme::Scheme;
+use super::scheme::{self, Scheme};
 use super::settings::{Compiled, Fault, Settings};
 use super::source::Source;
 use super::store::Wanted;
@@ -35,12 +35,18 @@ enum Node {
 pub struct Summary {
     /// One line: what is compared, and where it is read from.
     pub what: String,
+    /// By this way or by another one that must hold with it.
     pub body_protected: bool,
+    /// As `body_protected`.
     pub time_protected: bool,
-    /// Oldest accepted, in seconds; nothing is without limit or without time.
+    /// Is a protected time limited too? As `body_protected`.
+    pub age_protected: bool,
+    /// Oldest accepted by this way, in seconds; nothing is without limit or without time.
     pub max_age: Option<i64>,
     /// Where the id for deduplication is read, as spelt in the configuration.
     pub id: Vec<String>,
+    /// Where the event's type is read, if events of one id and different types are different ones.
+    pub id_event_type: Vec<String>,
     /// The handshakes that are answered.
     pub handshakes: Vec<&'static str>,
 }
@@ -109,7 +115,7 @@ impl Verifier {
 
     /// Each alternative in one line, for `sources check` and the documentation.
     pub fn summary(&self) -> Vec<Summary> {
-        self.node.schemes().into_iter().map(summary).collect()
+        self.node.summary()
     }
 }
 
@@ -131,12 +137,15 @@ impl Verifier {
 fn summary(scheme: &Scheme) -> Summary {
     let cover = scheme.cover();
     let facts = scheme.facts();
+    let max_age = facts.limits.max_age.filter(|_| cover.time).map(time::Duration::whole_seconds);
     Summary {
         what: cover.what,
         body_protected: cover.body,
         time_protected: cover.time,
-        max_age: facts.limits.max_age.map(time::Duration::whole_seconds),
+        age_protected: max_age.is_some(),
+        max_age,
         id: facts.id.iter().map(Source::spelling).collect(),
+        id_event_type: facts.id_event_type.iter().map(Source::spelling).collect(),
         handshakes: facts.challenges,
     }
 }
@@ -159,9 +168,37 @@ impl Node {
                     .collect();
                 Self::FirstOf(compiled.into_iter().collect::<Option<Vec<Scheme>>>()?)
             }
-            Plan::All(list) => Self::All(parts(list)?),
+            Plan::All(list) => {
+                let before = report.bare_bodies();
+                let all = Self::All(parts(list)?);
+                if all.summary().iter().all(|way| way.body_protected) {
+                    report.body_is_covered(before);
+                }
+                all
+            }
             Plan::Any(list) => Self::Any(parts(list)?),
         })
+    }
+
+    /// Where all parts must hold, each is protected by what any of them covers.
+    fn summary(&self) -> Vec<Summary> {
+        let parts: Vec<Vec<Summary>> = match self {
+            Self::FirstOf(schemes) => return schemes.iter().map(summary).collect(),
+            Self::All(parts) | Self::Any(parts) => parts.iter().map(Self::summary).collect(),
+        };
+        let one_covers = |what: fn(&Summary) -> bool| {
+            matches!(self, Self::All(_)) && parts.iter().any(|ways| ways.iter().all(what))
+        };
+        let body = one_covers(|way| way.body_protected);
+        let time = one_covers(|way| way.time_protected);
+        let age = one_covers(|way| way.age_protected);
+        let mut ways: Vec<Summary> = parts.into_iter().flatten().collect();
+        for way in &mut ways {
+            way.body_protected |= body;
+            way.time_protected |= time;
+            way.age_protected |= age;
+        }
+        ways
     }
 
     fn rule(&self) -> Option<String> {
@@ -306,4 +343,14 @@ pub fn max_age(verifier: &Value) -> Result<Option<Duration>, Fault> {
             Duration::try_from_secs_f64(seconds).map(Some).map_err(|_| fault())
         }
     }
+}
+
+/// The address to give the provider: the one that a table of the verifier names, else the source's, else the one
+/// below the relay's that `path` belongs to. Nothing where none is known.
+pub fn public_address(settings: &Settings, path: &str) -> Option<String> {
+    let plan = plan::resolve(&settings.verifier, "verifier").ok()?;
+    let tables = plan.tables();
+    let table = tables.iter().find(|table| table.map.contains_key("url")).or(tables.first())?;
+    let report = Report::default();
+    scheme::address(&Fields::new(table.path.as_str(), &table.map, &report), settings).known(path)
 }

@@ -39,6 +39,16 @@ sources:
   either:
     verifier: {combine: any, of: [github, {type: basic}]}
     secret: user:0123456789abcdef
+  fenced:
+    verifier: {combine: all, of: [{type: ip, allow: [192.0.2.0/24]}, slack]}
+    secret: 0123456789abcdef
+  till:
+    verifier: {preset: square, url: \"https://pub.example/in/till\"}
+    secret: 0123456789abcdef
+    public_url: https://hooks.example/till
+  store:
+    verifier: shopify
+    secret: 0123456789abcdef
 ";
 
 async fn check(arguments: &[&str]) -> Output {
@@ -57,12 +67,24 @@ fn of<'t>(text: &'t str, source: &str) -> Vec<String> {
     std::iter::once(head).chain(lines.take_while(own)).map(squeezed).collect()
 }
 
+const UNTIMED: &str = "unprotected the time (no timestamp is signed: a copy can be sent again at any time)";
+const BARE: &str = "unprotected the body (it could be changed on the way); \
+                    the time (no timestamp is signed: a copy can be sent again at any time)";
+
 #[tokio::test]
 async fn each_source_says_what_it_checks_and_what_it_does_not() {
     let text = check(&[]).await.stdout;
-    let expected: [(&str, &[&str]); 8] = [
-        ("both", &["rule all 2 must hold"]),
-        ("either", &["rule any one of 2 is enough"]),
+    let expected: [(&str, &[&str]); 11] = [
+        ("both", &["rule all 2 must hold", UNTIMED]),
+        ("either", &["rule any one of 2 is enough", UNTIMED, BARE]),
+        ("fenced", &["checked the sender's address", "unprotected nothing"]),
+        ("till", &["address https://pub.example/in/till"]),
+        (
+            "store",
+            &["repeats the same id with the same event type within 86400 s, the id read from \
+               header:shopify-webhook-id, header:X-Shopify-Event-Id, header:X-Shopify-Webhook-Id, \
+               the type from header:shopify-topic, header:X-Shopify-Topic"],
+        ),
         (
             "shop",
             &[
@@ -77,21 +99,13 @@ async fn each_source_says_what_it_checks_and_what_it_does_not() {
                 "address https://relay.example/ingest/shop",
             ],
         ),
-        (
-            "code",
-            &[
-                "preset github",
-                "unprotected the time (no timestamp is signed: a copy can be sent again at any time)",
-                "repeats no id: the same body within 300 s",
-            ],
-        ),
+        ("code", &["preset github", UNTIMED, "repeats no id: the same body within 300 s"]),
         (
             "chat",
             &[
                 "chat (paused: events are stored and held)",
                 "checked token in header X-Telegram-Bot-Api-Secret-Token",
-                "unprotected the body (it could be changed on the way); \
-                 the time (no timestamp is signed: a copy can be sent again at any time)",
+                BARE,
                 "masked header:X-Telegram-Bot-Api-Secret-Token",
                 "address https://hooks.example/chat",
             ],
@@ -125,4 +139,28 @@ async fn the_same_in_json() {
     assert_eq!(shop["verification"][0]["dedupe_id"][0], "json:/id");
     assert_eq!(shop["url"], "https://relay.example/ingest/shop");
     assert!(!text.contains("0123456789abcdef"), "a secret is shown");
+}
+
+/// What any part covers is covered where all must hold.
+#[tokio::test]
+async fn a_part_of_all_is_not_said_to_leave_open_what_another_covers() {
+    let output = check(&[]).await;
+    for (source, lines) in [("both", 0), ("fenced", 0), ("either", 1), ("chat", 1)] {
+        let of_body = |line: &&str| line.contains(&format!("sources.{source}:")) && line.contains("the body");
+        assert_eq!(output.stderr.lines().filter(of_body).count(), lines, "{source}: {}", output.stderr);
+    }
+    for (source, gap) in [("both", BARE), ("fenced", UNTIMED), ("fenced", BARE)] {
+        let lines = of(&output.stdout, source);
+        assert!(!lines.iter().any(|line| line == gap), "{source}: {lines:#?}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_public_address_it_is_said_what_would_tell_it() {
+    let yaml = "sources:\n  code:\n    verifier: github\n    secret: 0123456789abcdef\n";
+    let config = ConfigFile::write(yaml);
+    let path = config.path().display().to_string();
+    let output = run("hooksctl", &["sources", "check", &path], &[], b"").await.expect_success();
+    let wanted = "address /ingest/code of ingest; set public_url to see the whole address";
+    assert_eq!(of(&output.stdout, "code").last().unwrap(), wanted);
 }

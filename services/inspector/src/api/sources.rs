@@ -8,6 +8,7 @@ use crate::store::samples::{self, Sample};
 use crate::store::sources::Head;
 use crate::store::{self, StoreError};
 use hooks_shared::captured;
+use hooks_shared::verify::public_address;
 use serde::Serialize;
 use time::{Duration, OffsetDateTime};
 use utoipa::ToSchema;
@@ -43,8 +44,8 @@ pub struct SourceList {
 /// Where a provider sends to.
 pub fn ingest_url(call: &Call, name: &str) -> Option<String> {
     let config = &call.state.config;
-    let own = config.sources.get(name)?.public_url.clone();
-    own.or_else(|| config.public_url.as_ref().map(|base| format!("{base}/ingest/{name}")))
+    let source = config.sources.get(name)?;
+    public_address(&source.verification(config), &source.path())
 }
 
 fn view(call: &Call, name: &str, head: Option<&Head>, last_hour: Option<i64>) -> Source {

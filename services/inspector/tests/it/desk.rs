@@ -16,12 +16,12 @@ use uuid::Uuid;
 
 pub const PASSWORD: &str = "correct horse battery";
 
-/// `extra` stands before the sources.
+const SOURCES: &str = "sources:\n  alpha: {verifier: github}\n  beta: {verifier: github}\n";
+
+/// `extra` stands before the sources, or brings its own.
 pub fn config(db: &TestDb, extra: &str) -> Config {
-    let text = format!(
-        "database_url: {}\n{extra}\nsources:\n  alpha: {{verifier: github}}\n  beta: {{verifier: github}}\n",
-        db.url_for("inspector")
-    );
+    let sources = if extra.contains("sources:") { "" } else { SOURCES };
+    let text = format!("database_url: {}\n{extra}\n{sources}", db.url_for("inspector"));
     parse("hooks.yaml", &text, Path::new("."), Service::Inspector, &|_| None).expect("a good file")
 }
 

@@ -282,3 +282,19 @@ async fn the_events_of_the_first_hour_are_all_counted() {
     };
     assert_eq!((last_hour("alpha"), last_hour("beta")), (json!(3), json!(2)), "{told}");
 }
+
+#[tokio::test]
+async fn the_address_for_the_provider_is_the_one_that_its_verifier_takes() {
+    let verifier = "{preset: square, url: 'https://pub.example/in'}";
+    let desk = Desk::open_with(&format!(
+        "public_url: https://relay.example/\nsources:\n  own: {{verifier: {verifier}, public_url: 'https://o.example'}}\n  \
+         below: {{verifier: github}}\n"
+    ))
+    .await;
+    let admin = desk.admin_token().await;
+    for (source, url) in [("own", "https://pub.example/in"), ("below", "https://relay.example/ingest/below")]
+    {
+        let one = desk.get(As::Token(&admin), &format!("/api/sources/{source}")).await.json();
+        assert_eq!(one["url"], url, "{one}");
+    }
+}

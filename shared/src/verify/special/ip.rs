@@ -20,7 +20,7 @@ pub(super) fn compile(context: &Context<'_>) -> Option<Box<dyn Check>> {
     if networks.is_empty() {
         fields.fault("allow", "must list the networks that may send");
     }
-    fields.report().warn("an address list does not protect the body");
+    fields.report().warn_of_bare_body("an address list does not protect the body");
     Some(Box::new(AllowList { networks }))
 }
 

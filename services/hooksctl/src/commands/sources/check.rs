@@ -7,7 +7,7 @@ use anyhow::Result;
 use hooks_shared::config::{
     self, Config, DedupeWindow, Retention, Service, Source, effective_dedupe, effective_skew,
 };
-use hooks_shared::verify::{Ack, Reason, Summary, Verifier, credentials, max_age};
+use hooks_shared::verify::{Ack, Reason, Summary, Verifier, credentials, max_age, public_address};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -70,7 +70,8 @@ fn show(global: &Global, config: &Config, source: &Source, verifier: &Verifier) 
     row("refusal", &facts.refusal.to_string())?;
     row("skew window", &format!("{} s", facts.skew))?;
     row("kept", &facts.kept)?;
-    row("address", facts.address.as_deref().unwrap_or(&format!("…/ingest/{}", source.name)))
+    let unknown = || format!("{} of ingest; set public_url to see the whole address", source.path());
+    row("address", &facts.address.clone().unwrap_or_else(unknown))
 }
 
 fn row(name: &str, value: &str) -> Result<()> {
@@ -87,7 +88,7 @@ fn as_json(source: &Source, verifier: &Verifier, ways: &[Way], facts: &Facts) ->
         .map(|way| {
             json!({
                 "checked": way.checked, "unprotected": way.unprotected, "dedupe_id": way.id,
-                "repeats": way.repeats, "handshakes": way.handshakes,
+                "dedupe_event_type": way.id_event_type, "repeats": way.repeats, "handshakes": way.handshakes,
             })
         })
         .collect();
@@ -103,6 +104,7 @@ struct Way {
     checked: String,
     unprotected: Vec<String>,
     id: Vec<String>,
+    id_event_type: Vec<String>,
     repeats: String,
     handshakes: Vec<String>,
 }
@@ -113,10 +115,11 @@ impl Way {
             unprotected: unprotected(&way),
             repeats: repeats(&way, source),
             checked: match way.max_age {
-                Some(age) if way.time_protected => format!("{}, at most {age} s old", way.what),
-                _ => way.what,
+                Some(age) => format!("{}, at most {age} s old", way.what),
+                None => way.what,
             },
             id: way.id,
+            id_event_type: way.id_event_type,
             handshakes: way.handshakes.into_iter().map(str::to_owned).collect(),
         }
     }
@@ -129,7 +132,7 @@ fn unprotected(way: &Summary) -> Vec<String> {
     }
     if !way.time_protected {
         gaps.push("the time (no timestamp is signed: a copy can be sent again at any time)".to_owned());
-    } else if way.max_age.is_none() {
+    } else if !way.age_protected {
         gaps.push("the age (a signed copy can be sent again at any time)".to_owned());
     }
     gaps
@@ -145,7 +148,14 @@ fn repeats(way: &Summary, source: &Source) -> String {
     match (way.id.as_slice(), way.time_protected) {
         ([], true) => format!("no id: the same signed content, its timestamp included, {window}"),
         ([], false) => format!("no id: the same body {window}"),
-        (ids, _) => format!("the same id {window}, read from {}", ids.join(", ")),
+        (ids, _) if way.id_event_type.is_empty() => {
+            format!("the same id {window}, read from {}", ids.join(", "))
+        }
+        (ids, _) => format!(
+            "the same id with the same event type {window}, the id read from {}, the type from {}",
+            ids.join(", "),
+            way.id_event_type.join(", ")
+        ),
     }
 }
 
@@ -162,7 +172,6 @@ struct Facts {
 impl Facts {
     fn new(config: &Config, source: &Source, verifier: &Verifier) -> Result<Self> {
         let own = max_age(&source.verifier).map_err(|fault| Usage(fault.to_string()))?;
-        let in_base = || config.public_url.as_ref().map(|base| format!("{base}/ingest/{}", source.name));
         let mut masked = credentials(&source.verifier);
         masked.sort();
         masked.dedup();
@@ -175,7 +184,7 @@ impl Facts {
                 Retention::Forever => "forever".to_owned(),
                 Retention::For(time) => format!("{} h", time.as_secs() / 3600),
             },
-            address: source.public_url.clone().or_else(in_base),
+            address: public_address(&source.verification(config), &source.path()),
         })
     }
 }
