@@ -64,6 +64,11 @@ impl State {
     pub fn knows_source(&self, name: &str) -> bool {
         name == hooks_shared::config::SYSTEM_SOURCE || self.config.sources.contains_key(name)
     }
+
+    /// Whether ingest keeps what it refuses for this source.
+    pub fn keeps_rejected(&self, name: &str) -> bool {
+        self.config.sources.get(name).is_none_or(|source| source.record_rejected)
+    }
 }
 
 impl std::ops::Deref for State {

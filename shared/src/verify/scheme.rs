@@ -236,10 +236,22 @@ impl Scheme {
     }
 
     fn genuine(&self, view: &View<'_>, now: OffsetDateTime) -> Result<Option<OffsetDateTime>, Refusal> {
-        let Some(signed_at) = self.check.prove(view, now)? else { return Ok(None) };
+        let proved = self.check.prove(view, now).map_err(|refusal| self.waiting(refusal));
+        let Some(signed_at) = proved? else { return Ok(None) };
         self.limits.check(signed_at, now).map_err(out_of_time)?;
         // A time beyond the calendar, in a scheme that does not limit times, is none that can be stored.
         Ok(signed_at.storable())
+    }
+
+    /// Says what a source without a secret waits for.
+    fn waiting(&self, refusal: Refusal) -> Refusal {
+        let waits = !self.has_secret && self.challenges.iter().any(Challenge::brings_secret);
+        if !waits || refusal.reason != Reason::ConfigError {
+            return refusal;
+        }
+        let detail =
+            "no secret is known yet: the source waits for the handshake in which the provider hands it over";
+        Refusal::new(Reason::ConfigError, detail)
     }
 
     pub(super) fn read<'r>(&self, view: &View<'r>, timestamp: Option<OffsetDateTime>) -> Verified<'r> {

@@ -61,7 +61,7 @@ pub async fn refusal(endpoint: &Endpoint, about: &str, answer: reqwest::Response
         ))
         .into(),
         StatusCode::FORBIDDEN => {
-            Refused(format!("{place} does not let this token at {about} (403 {reason}); {asked}")).into()
+            Refused(format!("{place} refuses this token for: {about} (403 {reason}); {asked}")).into()
         }
         StatusCode::NOT_FOUND => NotFound(format!("{place} has no {about} (404 {reason})")).into(),
         StatusCode::BAD_REQUEST => Usage(format!("{place} cannot use the request (400): {reason}")).into(),

@@ -34,6 +34,6 @@ async fn a_refused_request_is_explained_by_its_source() {
     let said: Value = serde_json::from_str(&output.stdout).expect("JSON");
     assert_eq!((&said["verdict"], &said["id"]), (&Value::from("bad_signature"), &Value::from(id)));
     let other = stage.run_with(&["signature", "explain", "demo"], &[("HOOKS_TOKEN", TOKEN)]).await;
-    assert_says(&other, 4, &["403"]);
+    assert_says(&other, 4, &["refuses this token for: refused request of source `demo`", "403"]);
     assert_says(&stage.run(&["signature", "explain", "demo", "0"]).await, 3, &["0"]);
 }

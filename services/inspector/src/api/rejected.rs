@@ -73,8 +73,7 @@ pub async fn show(call: Call) -> Result<Answer, Error> {
     let db = call.session().await?;
     let (schemes, source) = (&call.state.schemes, call.param("source"));
     let found = store::rejected::show(&db, source, id).await?;
-    let missing = if call.state.knows_source(source) { "refused request" } else { "source" };
-    let (rejected, request) = found.ok_or(Error::NotFound(missing))?;
+    let (rejected, request) = found.ok_or_else(|| Error::NotFound(missing(&call, source)))?;
     Ok(Answer::json(
         200,
         &RejectedDetail {
@@ -85,4 +84,15 @@ pub async fn show(call: Call) -> Result<Answer, Error> {
             body_base64: STANDARD.encode(&request.body),
         },
     ))
+}
+
+/// What there is none of.
+fn missing(call: &Call, source: &str) -> &'static str {
+    if !call.state.knows_source(source) {
+        "source"
+    } else if call.state.keeps_rejected(source) {
+        "refused request"
+    } else {
+        "refused request: none of this source are kept, because of `record_rejected: false` in hooks.yaml"
+    }
 }

@@ -11,7 +11,11 @@ use crate::store::rejected::{Rejected, Request};
 use hooks_shared::event::header;
 use maud::{Markup, html};
 
-pub fn table(source: &str, refused: &[Rejected]) -> Markup {
+pub fn table(call: &Call, source: &str, refused: &[Rejected]) -> Markup {
+    let none = match call.state.keeps_rejected(source) {
+        true => "None lately. The newest hundred of a day are kept.",
+        false => "None are kept, because of record_rejected: false in hooks.yaml.",
+    };
     html! { div.card.scroll { table.rows {
         thead { tr { th { "When" } th { "Verdict" } th.num { "Answered" } th { "What the doctor says" } th.num { "Body" } th { span.sr { "More" } } } }
         tbody {
@@ -23,7 +27,7 @@ pub fn table(source: &str, refused: &[Rejected]) -> Markup {
                 td.num { (size(one.body_bytes)) }
                 td.act { a href=(format!("/sources/{}/rejected/{}", encode(source), one.id)) aria-label=(format!("Refused request {}", one.id)) { "Request" } }
             } }
-            @if refused.is_empty() { tr { td.none colspan="6" { "None lately. The newest hundred of a day are kept." } } }
+            @if refused.is_empty() { tr { td.none colspan="6" { (none) } } }
         }
     } } }
 }

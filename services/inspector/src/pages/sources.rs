@@ -61,7 +61,7 @@ pub async fn show(call: Call) -> Result<Answer, Error> {
             a.button href=(format!("/events?source={}", encode(&name))) { "Its events" }
         }
         (plot::line("Events a minute", &found.rate, Unit::Number, span))
-        @if let Some(refused) = &refused { h2 { "Refused requests" } (rejected::table(&name, refused)) }
+        @if let Some(refused) = &refused { h2 { "Refused requests" } (rejected::table(&call, &name, refused)) }
         h2 { "Handshake" }
         (handshake(&call, &found, captured.as_ref()))
         h2 { "Listeners" }

@@ -47,3 +47,24 @@ async fn refused_requests_are_listed_and_shown_to_administrators() {
     assert_eq!(desk.get(As::Token(&admin), "/api/sources/alpha/rejected/x").await.status, 404);
     assert_eq!(desk.get(As::Browser(&member), &path).await.status, 403);
 }
+
+#[tokio::test]
+async fn a_source_that_keeps_no_refused_requests_says_so() {
+    let sources =
+        "sources:\n  quiet: {verifier: github, record_rejected: false}\n  alpha: {verifier: github}\n";
+    let desk = Desk::open_with(sources).await;
+    let admin = desk.admin_token().await;
+    let ada = desk.person("admin", "ada@example.com", &[]).await;
+    for (source, off) in [("quiet", true), ("alpha", false)] {
+        let none = desk.get(As::Token(&admin), &format!("/api/sources/{source}/rejected/latest")).await;
+        let page = desk.get(As::Browser(&ada), &format!("/sources/{source}")).await;
+        assert_eq!((none.status, page.status), (404, 200), "{}", page.text());
+        for said in [none.text(), page.text()] {
+            assert_eq!(said.contains("record_rejected: false"), off, "{source}: {said}");
+        }
+    }
+    // What was kept before it was turned off is shown.
+    keep(&desk, "quiet", "stale").await;
+    let newest = desk.get(As::Token(&admin), "/api/sources/quiet/rejected/latest").await;
+    assert_eq!(newest.status, 200, "{}", newest.text());
+}

@@ -197,7 +197,10 @@ fn a_source_that_waits_for_its_secret_says_so_and_verifies_nothing() {
     let settings = settings(json!("notion"), &[]);
     assert!(Verifier::compile(&settings).unwrap().warnings.iter().any(|w| w.contains("handshake")));
     let signature = format!("X-Notion-Signature: sha256={}", "00".repeat(32));
-    assert_eq!(refused(&settings, &request("POST", "/in", &[&signature], "{}")), Reason::ConfigError);
+    let event = request("POST", "/in", &[&signature], "{}");
+    let Verdict::Refused(refusal) = verdict(&settings, &event) else { panic!("not refused") };
+    assert_eq!(refusal.reason, Reason::ConfigError);
+    assert!(refusal.detail.contains("waits for the handshake"), "{}", refusal.detail);
 }
 
 #[test]
