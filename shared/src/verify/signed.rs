@@ -113,7 +113,9 @@ fn check_templates(context: &Context<'_>, kind: Kind, templates: &[Template]) {
             }
         }
         if !template.covers_body() {
-            fields.report().warn("the signature does not cover the body: it can be changed on the way");
+            fields
+                .report()
+                .warn_of_bare_body("the signature does not cover the body: it can be changed on the way");
         }
     }
 }
