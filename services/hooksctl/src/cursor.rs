@@ -1,5 +1,6 @@
 //! The file in which `forward` remembers the last event it has dealt with.
 
+use crate::dev_folder::DevFolder;
 use crate::server::Endpoint;
 use anyhow::{Context, Result};
 use std::io::Write;
@@ -13,8 +14,13 @@ pub struct CursorFile {
 }
 
 impl CursorFile {
-    /// `${XDG_STATE_HOME:-~/.local/state}/hooks/cursor-<host>-<source>`.
+    /// `${XDG_STATE_HOME:-~/.local/state}/hooks/cursor-<host>-<source>`. For the relay that `dev` runs in this
+    /// folder it is `.hooks/cursor-<source>`: it belongs to that database, and another folder's relay has the same
+    /// address.
     pub fn of(endpoint: &Endpoint, source: &str) -> Result<Self> {
+        if let Some(folder) = DevFolder::find().filter(|folder| folder.runs(endpoint)) {
+            return Ok(Self { path: folder.file(&format!("cursor-{}", file_name(source))) });
+        }
         let home = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
         let state = home("XDG_STATE_HOME").or_else(|| home("HOME").map(|home| home.join(".local/state")));
         let state =

@@ -1,9 +1,11 @@
 //! The `.hooks` folder that `hooksctl dev` keeps beside `hooks.yaml`, as the other commands read it.
 
 use crate::output::note;
+use crate::server::Endpoint;
 use hooks_shared::Secret;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use url::Url;
 
 /// Its name.
 pub const NAME: &str = ".hooks";
@@ -28,6 +30,17 @@ impl DevFolder {
     /// The address at which `dev` runs the service called `name`.
     pub fn url(&self, name: &str) -> Option<String> {
         lookup(&std::fs::read_to_string(self.0.join(URLS)).ok()?, name)
+    }
+
+    /// Is this a service that `dev` runs here at this moment?
+    pub fn runs(&self, endpoint: &Endpoint) -> bool {
+        let url = self.url(endpoint.role.name()).and_then(|url| Url::parse(&url).ok());
+        url.is_some_and(|url| url == endpoint.base)
+    }
+
+    /// Where a file of this name is in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
     }
 
     /// The token called `name`.

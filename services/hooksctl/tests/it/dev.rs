@@ -8,6 +8,7 @@ use crate::support::assert_says;
 use hooks_testkit::db::TestDb;
 use hooks_testkit::pg::Cluster;
 use hooks_testkit::process::{Launch, Output, Service, Signal, binary};
+use hooks_testkit::receiver::Receiver;
 use hooks_testkit::until;
 use tempfile::TempDir;
 
@@ -101,6 +102,7 @@ async fn an_empty_folder_becomes_a_running_relay_and_stops_cleanly() {
     let tail = project.run(&["tail", "demo", "-n", "1"]).await.expect_success();
     assert!(tail.stdout.contains("demo seq=1"), "{}", tail.stdout);
     project.run(&["verify"]).await.expect_success();
+    the_cursor_is_kept_in_the_folder(&project).await;
     // Its keys are those in the folder.
     assert_says(&project.run(&["secrets", "reencrypt"]).await, 0, &["0 encrypted anew"]);
     tokens_through_the_inspector(&project).await;
@@ -121,6 +123,18 @@ async fn an_empty_folder_becomes_a_running_relay_and_stops_cleanly() {
     let list = project.run(&["events", "list", "demo", "--json"]).await.expect_success();
     assert_eq!(list.stdout.lines().count(), 1);
     stop(dev).await;
+}
+
+/// Another folder's relay has the same address and other events.
+async fn the_cursor_is_kept_in_the_folder(project: &Project) {
+    let receiver = Receiver::start().await;
+    let forward = project.launch(&["forward", "demo", "--to", &receiver.url("/")]).start();
+    receiver.wait_for(1, PATIENCE).await;
+    let kept = async || project.read(".hooks/cursor-demo").ok_or("there is none");
+    let moved = async || kept().await.and_then(|text| if text == "1\n" { Ok(()) } else { Err("elsewhere") });
+    until(PATIENCE, "the cursor", moved).await;
+    forward.signal(Signal::Int);
+    assert_eq!(forward.wait_exit(PATIENCE).await.code(), Some(130));
 }
 
 /// Without HOOKS_DATABASE_URL tokens are made by the inspector, as whom `.hooks/tokens` says.
