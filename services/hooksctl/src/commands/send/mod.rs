@@ -129,8 +129,9 @@ fn refused(endpoint: &Endpoint, source: &str, answer: &crate::target::Answer) ->
         ))
         .into(),
         401 => Refused(format!(
-            "{place} refuses the request (401 {reason}): ingest runs with another secret or verifier than this \
-             hooks.yaml; restart it or send it SIGHUP"
+            "{place} refuses the request (401 {reason}): most likely it runs with another secret or verifier than this \
+             hooks.yaml (restart it or send it SIGHUP), or the verifier asks for more than one signature, of which send \
+             makes one; `hooksctl signature explain {source}` says what ingest found"
         ))
         .into(),
         403 => Refused(format!("{place} refuses the sender (403 {reason})")).into(),
