@@ -5,14 +5,13 @@ use hooks_shared::Config;
 use hooks_shared::Secret;
 use hooks_shared::config::Source;
 use hooks_shared::event::Header;
-use hooks_shared::verify::{Verifier, credential_headers, credential_parameters, is_telling};
+use hooks_shared::verify::{
+    Verifier, credential_headers, credential_parameters, is_telling_header, is_telling_parameter,
+};
 use std::collections::BTreeMap;
 
 /// Reads as hex, as base64 and as text, so that every scheme compiles with it; nothing is ever verified with it.
 const NO_SECRET: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
-
-/// Headers that carry credentials whatever the source.
-const ALWAYS: &[&str] = &["authorization", "proxy-authorization", "cookie", "set-cookie"];
 
 pub const MASK: &str = "••••••••";
 
@@ -45,17 +44,14 @@ impl Schemes {
 
     /// Whether a header's value is not to be shown.
     pub fn hides_header(&self, source: &str, name: &str) -> bool {
-        let lower = name.to_ascii_lowercase();
-        let own = self.get(source).is_some_and(|s| s.headers.iter().any(|h| h.eq_ignore_ascii_case(&lower)));
-        own || ALWAYS.contains(&lower.as_str()) || is_telling(name)
+        let own = self.get(source).is_some_and(|s| s.headers.iter().any(|h| h.eq_ignore_ascii_case(name)));
+        own || is_telling_header(name)
     }
 
     /// Whether a query parameter's value is not to be shown.
     pub fn hides_parameter(&self, source: &str, name: &str) -> bool {
-        let lower = name.to_ascii_lowercase();
-        let own =
-            self.get(source).is_some_and(|s| s.parameters.iter().any(|p| p.eq_ignore_ascii_case(&lower)));
-        own || is_telling(name) || lower == "key"
+        let own = self.get(source).is_some_and(|s| s.parameters.iter().any(|p| p.eq_ignore_ascii_case(name)));
+        own || is_telling_parameter(name)
     }
 
     /// A header as people may see it.

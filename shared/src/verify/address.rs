@@ -80,6 +80,12 @@ pub(super) fn path_of(address: &str) -> &str {
     }
 }
 
+/// What stands in front of that: scheme, host and port.
+pub(super) fn origin_of(address: &str) -> &str {
+    // One that is written without a path has one all the same.
+    address.strip_suffix(path_of(address)).unwrap_or(address)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

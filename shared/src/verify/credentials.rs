@@ -5,11 +5,24 @@ use super::plan::{self, Table};
 use super::source::Source;
 use serde_json::Value;
 
+/// Headers that carry credentials whatever the scheme.
+const ALWAYS: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "set-cookie"];
+
 /// Words in the names of what is a credential, whatever the scheme.
 const TELLING: [&str; 6] = ["token", "secret", "password", "api-key", "apikey", "api_key"];
 
-/// Does the name of a header, a parameter or a field say that its value is a credential?
-pub fn is_telling(name: &str) -> bool {
+/// Is the value of a header a credential by the header's name alone?
+pub fn is_telling_header(name: &str) -> bool {
+    ALWAYS.iter().any(|known| name.eq_ignore_ascii_case(known)) || is_telling(name)
+}
+
+/// The same of a query parameter.
+pub fn is_telling_parameter(name: &str) -> bool {
+    name.eq_ignore_ascii_case("key") || is_telling(name)
+}
+
+/// The same of a field of a body.
+pub(super) fn is_telling(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     TELLING.iter().any(|part| lower.contains(part))
 }

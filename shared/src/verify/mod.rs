@@ -50,7 +50,9 @@ mod verifier;
 
 pub use answers::Ack;
 pub use certificate::Certificate;
-pub use credentials::{credential_headers, credential_parameters, credentials, is_telling};
+pub use credentials::{
+    credential_headers, credential_parameters, credentials, is_telling_header, is_telling_parameter,
+};
 pub use presets::{Preset, preset, presets};
 pub use recorded::{Parts, Recorded};
 pub use request::Request;

@@ -117,12 +117,14 @@ async fn what_is_wrong_is_named() {
     let other = relay.config.beside(
         "other.yaml",
         "sources:\n  demo:\n    verifier: standard_webhooks\n    secret: whsec_b3RoZXItc2VjcmV0LW90aGVyLXNlY3JldA==\n  \
-         new:\n    verifier: github\n    secret: a-new-secret-of-the-tests\n",
+         new:\n    verifier: github\n    secret: a-new-secret-of-the-tests\n  waiting:\n    verifier: notion\n",
     );
     let other = other.display().to_string();
     let output = relay.run(&["send", "demo", "--config", &other]).await;
     assert_says(&output, 4, &["bad_signature", "SIGHUP"]);
     assert_says(&relay.run(&["send", "new", "--config", &other]).await, 3, &["`new`", "SIGHUP"]);
+    let waiting = relay.run(&["send", "waiting", "--config", &other]).await;
+    assert_says(&waiting, 2, &["sources.waiting.secrets", "needed to sign"]);
     assert_says(&relay.run(&["send", "demo", "--config", "/nowhere.yaml"]).await, 2, &["/nowhere.yaml"]);
 }
 

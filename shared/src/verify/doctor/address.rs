@@ -76,7 +76,7 @@ fn forwarded(case: &Case<'_>, known: Option<&str>) -> Vec<String> {
         host.map(|(_, host)| host.trim_matches('"').to_owned())
     });
     let hosts = named.chain(standard).map(|host| format!("https://{host}"));
-    let origin = known.map(|url| url[..url.len() - address::path_of(url).len()].to_owned());
+    let origin = known.map(|url| address::origin_of(url).to_owned());
     let target = case.request.target.clone();
     let prefixed = value("X-Forwarded-Prefix").map(|prefix| format!("/{}{target}", prefix.trim_matches('/')));
     let paths: Vec<String> = ["X-Original-URL", "X-Original-URI", "X-Forwarded-Uri"]
@@ -128,10 +128,9 @@ fn spellings(url: &str) -> Vec<(String, &'static str)> {
 
 /// The address without the first parts of its path, which a proxy may have put in front.
 fn shorter_paths(whole: &str, query: &str) -> Vec<(String, &'static str)> {
-    let path = address::path_of(whole);
-    let origin = &whole[..whole.len() - path.len().min(whole.len())];
+    let origin = address::origin_of(whole);
     let mut found = Vec::new();
-    let mut rest = path.trim_start_matches('/');
+    let mut rest = address::path_of(whole).trim_start_matches('/');
     while let Some((_, after)) = rest.split_once('/') {
         found.push((format!("{origin}/{after}{query}"), "without the first parts of its path"));
         rest = after;

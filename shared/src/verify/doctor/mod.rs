@@ -62,11 +62,16 @@ impl Trial {
         Self { settings: None, request: Some(request), meaning: meaning.into() }
     }
 
-    fn proves(&self, case: &Case<'_>) -> bool {
+    /// What comes of it at a time; nothing if the settings cannot be used.
+    fn verdict(&self, case: &Case<'_>, now: OffsetDateTime) -> Option<Verdict<'static>> {
         let settings = self.settings.as_ref().unwrap_or(case.settings);
         let request = self.request.as_ref().unwrap_or(case.request);
-        Verifier::compile(settings)
-            .is_ok_and(|compiled| is_signed(&compiled.verifier.verify(&request.request(), case.now)))
+        let compiled = Verifier::compile(settings).ok()?;
+        Some(compiled.verifier.verify(&request.request(), now).into_owned())
+    }
+
+    fn proves(&self, case: &Case<'_>) -> bool {
+        self.verdict(case, case.now).is_some_and(|verdict| is_signed(&verdict))
     }
 }
 
@@ -174,6 +179,7 @@ fn trials<'c>(case: &'c Case<'c>) -> impl Iterator<Item = Trial> + 'c {
         .into_iter()
         .chain(secret::of_others(case))
         .chain(scheme::trials(case))
+        .chain(scheme::units(case))
         .chain(if case.request.body.len() <= MAX_BODY { body::trials(case) } else { Vec::new() })
         .chain(address::trials(case))
         .chain(scheme::of_others(case))
@@ -197,23 +203,18 @@ fn with_keys(settings: &Settings, keys: &[(&str, Value)]) -> Option<Settings> {
             map.insert("preset".into(), Value::from(name.as_str()));
             Value::Object(laid_over(map, keys))
         }
-        Value::Object(map) if !map.contains_key("combine") => {
-            let mut map = laid_over(map.clone(), keys);
-            // A key is taken away from a preset with null; one's own is left out.
-            let own = !map.contains_key("preset");
-            map.retain(|key, value| {
-                !(own && value.is_null() && keys.iter().any(|(changed, _)| changed == key))
-            });
-            Value::Object(map)
-        }
+        Value::Object(map) if !map.contains_key("combine") => Value::Object(laid_over(map.clone(), keys)),
         _ => return None,
     };
     Some(changed)
 }
 
 fn laid_over(mut map: Map<String, Value>, keys: &[(&str, Value)]) -> Map<String, Value> {
+    // A preset's key is taken away with null, one of one's own by leaving it out.
+    let has_preset = map.contains_key("preset");
     for (key, value) in keys {
         match (map.get_mut(*key), value) {
+            (_, Value::Null) if !has_preset => drop(map.shift_remove(*key)),
             (Some(Value::Object(inner)), Value::Object(more)) => inner.extend(more.clone()),
             _ => drop(map.insert((*key).to_owned(), value.clone())),
         }

@@ -32,12 +32,6 @@ pub(super) fn trials(case: &Case<'_>) -> Vec<Trial> {
             format!("It is signed with {}, and the scheme expects another digest.", hash.to_uppercase()),
         );
     }
-    for (unit, name) in [("s", "seconds"), ("ms", "milliseconds"), ("rfc3339", "text (RFC 3339)")] {
-        add(
-            &[("timestamp", json!({"unit": unit}))],
-            format!("The timestamp is in {name}, and the scheme expects another unit."),
-        );
-    }
     add(
         &[("require", Value::Null)],
         "The signature is right, and something that the scheme requires besides is not as it should be."
@@ -51,6 +45,17 @@ pub(super) fn trials(case: &Case<'_>) -> Vec<Trial> {
         add(&[("format", json!(format))], format!("The signature header {what}, unlike this scheme's."));
     }
     trials
+}
+
+/// The scheme with its time in another unit.
+pub(super) fn units(case: &Case<'_>) -> Vec<Trial> {
+    let units = [("s", "seconds"), ("ms", "milliseconds"), ("rfc3339", "text (RFC 3339)")];
+    let trial = |(unit, name): (&str, &str)| {
+        let settings = with_keys(case.settings, &[("timestamp", json!({"unit": unit}))])?;
+        let meaning = format!("The timestamp is in {name}, and the scheme expects another unit.");
+        Some(Trial::settings(settings, meaning))
+    };
+    units.into_iter().filter_map(trial).collect()
 }
 
 /// Ways to make a key of a secret.

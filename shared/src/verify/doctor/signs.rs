@@ -14,63 +14,53 @@ use time::Duration;
 /// More suggestions than this help nobody.
 const MAX_ALIKE: usize = 3;
 
-/// How the trials of a unit begin.
-const UNIT: &str = "The timestamp is in";
-
 /// The signature is right and the time is not.
 pub(super) fn clock(case: &Case<'_>, refusal: &Refusal) -> Vec<String> {
     let fact = format!("The signature is right; the request was {}.", refusal.detail);
-    let unit = scheme::trials(case)
-        .into_iter()
-        .find(|trial| trial.meaning.starts_with(UNIT) && in_time(case, trial));
-    let meaning = match unit {
-        Some(trial) => trial.meaning,
-        None if is_no_clock(case, refusal) => match otherwise_in_reach(case) {
-            Some((trial, detail)) => format!("{} Read so, it was {detail}.", trial.meaning),
-            None => "No clock is wrong by so much: the timestamp is in another unit than this scheme's, perhaps microseconds, or it is no time.".into(),
-        },
-        None if refusal.reason == Reason::Future => {
-            "One of the two clocks is wrong by about that much, this machine's or the sender's.".into()
-        }
-        None => "Either it was held up or sent again, or one of the two clocks is wrong by about that much."
-            .into(),
+    let as_it_is = Trial { settings: None, request: None, meaning: String::new() };
+    let far = is_no_clock(case, &as_it_is, refusal.reason);
+    let meaning = if let Some(meaning) = in_another_unit(case, far) {
+        meaning
+    } else if far {
+        "No clock is wrong by so much: the timestamp is in another unit than this scheme's, perhaps microseconds, or it is no time.".into()
+    } else if refusal.reason == Reason::Future {
+        "One of the two clocks is wrong by about that much, this machine's or the sender's.".into()
+    } else {
+        "Either it was held up or sent again, or one of the two clocks is wrong by about that much.".into()
     };
     vec![fact, meaning]
+}
+
+/// A unit in which the time is right or, where it is far off as it is, off by what a clock or a delay explains.
+fn in_another_unit(case: &Case<'_>, far: bool) -> Option<String> {
+    let mut units: Vec<(Trial, Verdict<'_>)> = scheme::units(case)
+        .into_iter()
+        .filter_map(|trial| trial.verdict(case, case.now).map(|verdict| (trial, verdict)))
+        .collect();
+    if let Some(right) = units.iter().position(|(_, verdict)| matches!(verdict, Verdict::Ok(_))) {
+        return Some(units.swap_remove(right).0.meaning);
+    }
+    units.into_iter().find_map(|(trial, verdict)| match verdict {
+        Verdict::Refused(Refusal { reason: reason @ (Reason::Stale | Reason::Future), detail, .. })
+            if far && !is_no_clock(case, &trial, reason) =>
+        {
+            Some(format!("{} Read so, it was {detail}.", trial.meaning))
+        }
+        _ => None,
+    })
 }
 
 /// Longer than any clock is wrong by.
 const NO_CLOCK: Duration = Duration::days(20 * 365);
 
 /// Is the time so far off that it cannot be a clock or a delay?
-fn is_no_clock(case: &Case<'_>, refusal: &Refusal) -> bool {
-    let nearer = match refusal.reason {
+fn is_no_clock(case: &Case<'_>, trial: &Trial, reason: Reason) -> bool {
+    let nearer = match reason {
         Reason::Future => case.now.checked_add(NO_CLOCK),
         _ => case.now.checked_sub(NO_CLOCK),
     };
-    let verifier = crate::verify::Verifier::compile(case.settings).map(|compiled| compiled.verifier);
-    nearer.zip(verifier.ok()).is_some_and(|(now, verifier)| {
-        verifier.verify(&case.request.request(), now).word() == refusal.reason.word()
-    })
-}
-
-/// A unit in which the time is one that a clock or a delay explains, and what it is then.
-fn otherwise_in_reach(case: &Case<'_>) -> Option<(Trial, String)> {
-    scheme::trials(case).into_iter().filter(|trial| trial.meaning.starts_with(UNIT)).find_map(|trial| {
-        let settings = trial.settings.as_ref()?;
-        let verifier = crate::verify::Verifier::compile(settings).ok()?.verifier;
-        let Verdict::Refused(refusal) = verifier.verify(&case.request.request(), case.now) else {
-            return None;
-        };
-        let tried = Case { settings, ..case.clone() };
-        let late = matches!(refusal.reason, Reason::Stale | Reason::Future) && !is_no_clock(&tried, &refusal);
-        late.then_some((trial, refusal.detail))
-    })
-}
-
-fn in_time(case: &Case<'_>, trial: &Trial) -> bool {
-    let settings = trial.settings.as_ref().unwrap_or(case.settings);
-    crate::verify::Verifier::compile(settings)
-        .is_ok_and(|compiled| compiled.verifier.verify(&case.request.request(), case.now).word() == "ok")
+    let there = nearer.and_then(|now| trial.verdict(case, now));
+    there.is_some_and(|verdict| verdict.word() == reason.word())
 }
 
 /// Something is not there: what is there instead?

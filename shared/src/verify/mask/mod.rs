@@ -2,7 +2,9 @@
 
 mod body;
 
-use super::credentials::{is_telling, sources as credential_sources};
+use super::credentials::{
+    is_telling, is_telling_header, is_telling_parameter, sources as credential_sources,
+};
 use super::presets::presets;
 use super::recorded::Parts;
 use super::settings::Settings;
@@ -15,24 +17,18 @@ use std::sync::LazyLock;
 /// What stands in the place of a credential.
 const MASK: &[u8] = b"***";
 
-/// Headers whose value is a credential in any scheme.
-const ALWAYS: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "set-cookie"];
-
 /// What is a credential in any scheme that is known: a request may have come to the wrong source.
 static KNOWN: LazyLock<Vec<Source>> =
     LazyLock::new(|| presets().flat_map(|preset| credential_sources(preset.verifier)).collect());
 
 /// Masks what the scheme or any other that is known reads as a credential, in headers, query and body, what
-/// always is one or by its name seems to be ([`is_telling`]), and wherever they stand the source's own secrets and those of `others`. Of a body longer than
+/// always is one or by its name seems to be, and wherever they stand the source's own secrets and those of `others`. Of a body longer than
 /// `keep` bytes no more is left, so that the cost has a bound.
 pub fn credentials(request: &mut Parts, settings: &Settings, others: &[Secret], keep: usize) {
     let mut sources = credential_sources(&settings.verifier);
     sources.extend(KNOWN.iter().cloned());
     for (name, value) in &mut request.headers {
-        if is_always(name)
-            || is_telling(&String::from_utf8_lossy(name))
-            || sources.iter().any(|source| is_header(source, name))
-        {
+        if told_by(is_telling_header, name) || sources.iter().any(|source| is_header(source, name)) {
             *value = MASK.to_vec();
         }
     }
@@ -40,14 +36,16 @@ pub fn credentials(request: &mut Parts, settings: &Settings, others: &[Secret], 
         |pick: fn(&Source) -> Option<&str>| -> Vec<&str> { sources.iter().filter_map(pick).collect() };
     let query = named(|source| if let Source::Query(name) = source { Some(name) } else { None });
     if let Some((path, text)) = request.target.split_once('?') {
-        let text = body::pairs(text.as_bytes(), |name| same_name(&query, name) || has_telling_name(name));
+        let text = body::pairs(text.as_bytes(), |name| {
+            same_name(&query, name) || told_by(is_telling_parameter, name)
+        });
         request.target = format!("{path}?{}", String::from_utf8_lossy(&text));
     }
     let form = named(|source| if let Source::Form(name) = source { Some(name) } else { None });
     // In JSON the same may stand in the middle of a text, and what follows would be taken for its value.
     let is_json = matches!(request.body.trim_ascii_start().first(), Some(b'{' | b'['));
     request.body =
-        body::pairs(&request.body, |name| same_name(&form, name) || !is_json && has_telling_name(name));
+        body::pairs(&request.body, |name| same_name(&form, name) || !is_json && told_by(is_telling, name));
     // One that is found by its place alone has no name to be found by.
     let json = named(|source| {
         if let Source::Json(pointer) = source { Some(pointer.last_name().unwrap_or_default()) } else { None }
@@ -55,7 +53,7 @@ pub fn credentials(request: &mut Parts, settings: &Settings, others: &[Secret], 
     if json.contains(&"") {
         request.body = MASK.to_vec();
     } else {
-        request.body = body::json(&request.body, |name| same_name(&json, name) || has_telling_name(name));
+        request.body = body::json(&request.body, |name| same_name(&json, name) || told_by(is_telling, name));
     }
     // A shorter text stands in many places by chance, and masking them would show where.
     let own = settings.all_secrets();
@@ -70,10 +68,6 @@ pub fn credentials(request: &mut Parts, settings: &Settings, others: &[Secret], 
     request.body.truncate(whole.min(keep));
 }
 
-fn is_always(header: &[u8]) -> bool {
-    ALWAYS.iter().any(|name| header.eq_ignore_ascii_case(name.as_bytes()))
-}
-
 fn is_header(source: &Source, header: &[u8]) -> bool {
     match source {
         Source::Header(name) => header.eq_ignore_ascii_case(name.as_bytes()),
@@ -84,8 +78,9 @@ fn is_header(source: &Source, header: &[u8]) -> bool {
     }
 }
 
-fn has_telling_name(name: &[u8]) -> bool {
-    std::str::from_utf8(name).is_ok_and(is_telling)
+/// The answer for a name as it was sent, which need not be text.
+fn told_by(rule: fn(&str) -> bool, name: &[u8]) -> bool {
+    rule(&String::from_utf8_lossy(name))
 }
 
 fn same_name(names: &[&str], name: &[u8]) -> bool {
@@ -203,10 +198,10 @@ mod tests {
             (request.target, String::from_utf8(request.body).unwrap())
         };
         let (target, body) = masked(
-            "/in?token=a&x=1&client%5Fsecret=b",
+            "/in?token=a&x=1&client%5Fsecret=b&Key=c",
             r#"{"password":"c","to":{"refreshToken":"d"},"n":"x&token=1","m":2}"#,
         );
-        assert_eq!(target, "/in?token=***&x=1&client%5Fsecret=***");
+        assert_eq!(target, "/in?token=***&x=1&client%5Fsecret=***&Key=***");
         assert_eq!(body, r#"{"password":"***","to":{"refreshToken":"***"},"n":"x&token=1","m":2}"#);
         assert_eq!(masked("/in", "a=1&password=c&apikey=d").1, "a=1&password=***&apikey=***");
     }

@@ -28,7 +28,12 @@ pub fn read(path: &Path, name: &str) -> Result<Signing> {
     })?;
     let settings = source.verification(&config);
     let compiled = Verifier::compile(&settings).map_err(|faults| faulty(path, name, &faults))?;
-    let signer = Signer::of(&settings).map_err(|faults| faulty(path, name, &faults))?;
+    let signer = Signer::of(&settings).map_err(|faults| match faults.as_slice() {
+        [fault] if fault.key == "secrets" => {
+            Usage(format!("{}: sources.{name}.{fault}", path.display())).into()
+        }
+        faults => anyhow::Error::from(faulty(path, name, faults)),
+    })?;
     let address = signer.address(&source.path());
     Ok(Signing { signer, preset: compiled.verifier.preset(), address })
 }

@@ -91,6 +91,18 @@ fn an_address_changed_by_a_proxy_is_found() {
     assert_found(&queried, "bad_signature", "without the query");
 }
 
+/// An address without a path, in letters that are no ASCII.
+#[test]
+fn an_address_may_be_nothing_but_a_host() {
+    let short = json!({"preset": "square", "url": "https://relä"});
+    let request = sent(&json!("square"), SECRET, BODY, "http://relä");
+    assert_found(&examined(&settings(short, SECRET), &request), "bad_signature", "with http, not https");
+    let prefixed = json!({"preset": "square", "url": "https://relay.example"});
+    let mut request = sent(&json!("square"), SECRET, BODY, "https://relay.example/given");
+    request.headers.push((b"X-Original-URI".to_vec(), b"/given".to_vec()));
+    assert_found(&examined(&settings(prefixed, SECRET), &request), "bad_signature", "headers speak of");
+}
+
 #[test]
 fn the_address_that_a_verifier_names_is_the_one_that_is_compared() {
     let own = json!({"preset": "square", "url": "https://own.example/hooks"});
