@@ -144,3 +144,18 @@ fn a_time_beyond_64_bits_is_none() {
         assert_eq!(verdict(&settings(verifier.clone()), &parts).word(), word, "{time}");
     }
 }
+
+/// Providers take these for an endpoint that is gone, and switch it off.
+#[test]
+fn a_refusal_never_says_that_the_source_is_not_there() {
+    let with =
+        |status: Value| Settings { refuse: Some(json!({"status": status})), ..settings(json!("github")) };
+    for status in [200, 301, 302, 399, 404, 410, 600] {
+        let faults = Verifier::compile(&with(json!(status))).map(|_| ()).unwrap_err();
+        assert!(faults.iter().any(|fault| fault.key == "refuse.status"), "{status}: {faults:?}");
+    }
+    for status in [400, 401, 403, 409, 599] {
+        let verifier = Verifier::compile(&with(json!(status))).unwrap().verifier;
+        assert_eq!(verifier.refuse_status(crate::verify::Reason::BadSignature), status);
+    }
+}
