@@ -41,6 +41,17 @@ async fn waiting_for_a_dead_process_fails_at_once_with_its_output() {
     shell("echo broken >&2; exit 1").start().wait_log("ready", PATIENCE).await;
 }
 
+/// A relay that `hooksctl dev` left in the folder of the sources is none of the tests' business.
+#[tokio::test]
+async fn a_process_runs_in_a_folder_of_its_own() {
+    let script = "[ \"$(pwd -P)\" = \"$(cd \"$HOME\" && pwd -P)\" ]";
+    run("/bin/sh", &["-c", script], &[], b"").await.expect_success();
+    assert_eq!(shell(script).start().wait_exit(PATIENCE).await.code(), Some(0));
+    let own = tempfile::tempdir().expect("make a folder");
+    let elsewhere = shell(script).dir(own.path()).start();
+    assert_eq!(elsewhere.wait_exit(PATIENCE).await.code(), Some(1));
+}
+
 #[tokio::test]
 async fn nothing_of_the_machine_leaks_into_a_process() {
     let output = run("/bin/sh", &["-c", "env; cat"], &[("HOOKS_TOKEN", "given")], b"from stdin")

@@ -77,7 +77,7 @@ impl Output {
     }
 }
 
-/// Runs `binary` with `args`, a clean environment plus `env` and an empty home, feeds it `stdin` and waits for
+/// Runs `binary` in an empty home with `args` and a clean environment plus `env`, feeds it `stdin` and waits for
 /// its end. Other tasks go on meanwhile, so a proxy or receiver of the same test may be what it talks to.
 pub async fn run(binary: &str, args: &[&str], env: &[(&str, &str)], stdin: &[u8]) -> Output {
     let home = tempfile::tempdir().expect("make a home directory");
@@ -85,6 +85,7 @@ pub async fn run(binary: &str, args: &[&str], env: &[(&str, &str)], stdin: &[u8]
     let mut all = vec![("HOME".into(), home.path().display().to_string())];
     all.extend(env.iter().map(|&(name, value)| (name.into(), value.into())));
     let mut command = command(binary, &args, &all);
+    command.current_dir(home.path());
     let stdin = stdin.to_vec();
     let finished = tokio::task::spawn_blocking(move || run_to_end(&mut command, &stdin));
     finished.await.expect("run a program to its end")

@@ -55,7 +55,7 @@ impl Launch {
         self
     }
 
-    /// The directory to run in; the test's own if not said.
+    /// The directory to run in; `HOME` if not said, so that nothing that lies in or above the sources is found.
     pub fn dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.dir = Some(dir.into());
         self

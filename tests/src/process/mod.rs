@@ -75,7 +75,7 @@ impl Service {
             home_path.map(|path| ("HOME".into(), path.display().to_string())).into_iter().collect();
         env.extend(launch.env.iter().cloned());
         let mut command = binary::command(&launch.binary, &launch.args, &env);
-        if let Some(dir) = &launch.dir {
+        if let Some(dir) = launch.dir.as_deref().or(home_path) {
             command.current_dir(dir);
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
