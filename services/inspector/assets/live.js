@@ -27,7 +27,7 @@
   const tell = () => {
     const n = countOnly ? counted : held.length;
     button.hidden = n === 0 && !missed;
-    const many = missed ? "Many new events" : n === 1 ? "1 new event" : `${n} new events`;
+    const many = missed ? "More new events" : n === 1 ? "1 new event" : `${n} new events`;
     button.textContent = countOnly || missed ? `${many}: load the newest` : `${many}: show ↑`;
   };
   const insert = (row) => {
@@ -48,11 +48,7 @@
     window.scrollTo({ top: 0 });
   });
 
-  const stream = new EventSource(table.dataset.live);
-  stream.addEventListener("open", () => say(countOnly ? "new events are counted" : "live", true));
-  stream.addEventListener("error", () => say("reconnecting…", false));
-  stream.addEventListener("missed", () => { missed = true; tell(); });
-  stream.addEventListener("received", (message) => {
+  const received = (message) => {
     if (countOnly) {
       counted += 1;
       tell();
@@ -64,12 +60,40 @@
     else if (held.length < most) held.push(row);
     else missed = true;
     tell();
-  });
+  };
   // How the pushes of a new event stand, once that is known and whenever it changes.
-  stream.addEventListener("changed", (message) => {
+  const changed = (message) => {
     const row = parse(JSON.parse(message.data).row);
     const waiting = row ? held.findIndex((one) => one.id === row.id) : -1;
     if (waiting >= 0) held[waiting] = row;
     else if (row) document.getElementById(row.id)?.replaceWith(row);
-  });
+  };
+
+  // Begins where the page was made, and again where a stream ended. The browser comes back by itself after a broken
+  // connection, not after an answer that is no stream.
+  let after = table.dataset.liveAfter;
+  let pause = 1000;
+  const open = () => {
+    const url = new URL(table.dataset.live, window.location.href);
+    url.searchParams.set("after", after);
+    const stream = new EventSource(url);
+    const on = (type, act) => stream.addEventListener(type, (message) => {
+      if (message.lastEventId) after = message.lastEventId;
+      act(message);
+    });
+    stream.addEventListener("open", () => {
+      pause = 1000;
+      say(countOnly ? "new events are counted" : "live", true);
+    });
+    stream.addEventListener("error", () => {
+      say("reconnecting…", false);
+      if (stream.readyState !== EventSource.CLOSED) return;
+      window.setTimeout(open, pause);
+      pause = Math.min(2 * pause, 60_000);
+    });
+    on("missed", () => { missed = true; tell(); });
+    on("received", received);
+    on("changed", changed);
+  };
+  open();
 })();

@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod events;
 pub mod invites;
+pub mod position;
 pub mod push;
 pub mod replay;
 pub mod standing;

@@ -8,8 +8,10 @@ use crate::api::live::stream_events;
 use crate::api::paging;
 use crate::error::Error;
 use crate::http::{Answer, Call, encode};
-use crate::ops::events::{Ask, list as read, visible_sources};
+use crate::ops::events::{Ask, list as read};
+use crate::ops::position::Position;
 use crate::store::events::{EventRow, PushCounts};
+use crate::store::sources::{Head, heads};
 use maud::{Markup, html};
 
 const ROWS: usize = 50;
@@ -18,7 +20,9 @@ const FILTERS: [&str; 7] = ["source", "q", "type", "delivery_id", "push", "from"
 pub async fn list(call: Call) -> Result<Answer, Error> {
     let db = call.session().await?;
     let sight = call.who.sight();
-    let sources = visible_sources(&db, &sight, None).await?;
+    // Before the rows are read: what comes meanwhile is told rather twice than never.
+    let mut heads = heads(&db).await?;
+    heads.retain(|head| sight.covers(&head.source));
     let (found, complaint) = match ask(&call.query, ROWS) {
         Ok(asked) => {
             let asked = Ask { behind: place_of(paging::cursor(&call)?)?, ..asked };
@@ -28,14 +32,15 @@ pub async fn list(call: Call) -> Result<Answer, Error> {
     };
     let next = found.as_ref().and_then(|page| page.next.as_ref());
     let next = next.map(|place| paging::link(&call, &key_of(place)));
-    let live = Live::of(&call);
+    let live = Live::of(&call, &heads);
+    let sources: Vec<String> = heads.into_iter().map(|head| head.source).collect();
     let content = html! {
         (filters(&call, &sources))
         @if let Some(text) = &complaint { p.note.bad role="alert" { (text) } }
         @if let Some(found) = &found {
             p.live id="live-state" role="status" { "not live" noscript { " without JavaScript" } }
             button.arrived type="button" id="live-more" hidden {}
-            div.card.scroll { table.rows data-live=(live.stream) data-live-count=[live.newest] {
+            div.card.scroll { table.rows data-live=(live.stream) data-live-after=(live.after) data-live-count=[live.newest] {
                 thead { tr {
                     th { "Received" } th { "Source" } th.num { "Sequence" } th { "Type" } th.wide { "Delivery id" }
                     th.num { "Size" } th { "Push" }
@@ -64,12 +69,14 @@ fn nothing(call: &Call, more: bool) -> Markup {
 /// yet. There, and on a page behind the newest, they are only counted.
 struct Live {
     stream: String,
+    /// Up to where the log was when the page was made.
+    after: Position,
     /// The newest page of the same list, where new events are not rows of this one.
     newest: Option<String>,
 }
 
 impl Live {
-    fn of(call: &Call) -> Self {
+    fn of(call: &Call, heads: &[Head]) -> Self {
         let given: Vec<(&str, &str)> =
             FILTERS.iter().filter_map(|name| Some((*name, call.query.get(name)?))).collect();
         let query = |without: &str| {
@@ -80,6 +87,7 @@ impl Live {
         let only_counts = call.query.has("cursor") || call.query.has("push");
         Self {
             stream: format!("/events/live{}", query("push")),
+            after: Position::of(heads.iter().map(|head| (head.source.as_str(), head.sequence))),
             newest: only_counts.then(|| format!("/events{}", query(""))),
         }
     }
@@ -134,7 +142,8 @@ pub fn push_state(push: PushCounts) -> Markup {
 
 /// New rows for open pages, as HTML in JSON.
 pub async fn live(call: Call) -> Result<Answer, Error> {
-    stream_events(call, |_, event, push| {
+    let show = |_: &Call, event: &EventRow, push| {
         serde_json::json!({"row": row(event, push).into_string()}).to_string()
-    })
+    };
+    stream_events(call, show).await
 }

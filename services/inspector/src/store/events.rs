@@ -231,10 +231,9 @@ pub async fn push_counts(db: &Session, rows: &[EventRow]) -> Result<HashMap<(Str
     counted.iter().map(read).collect()
 }
 
-/// The newest events of a source behind a sequence on one day, oldest first: what is new for the live page.
-pub async fn after(db: &Session, source: &str, sequence: i64, day: Day, limit: i64) -> Result<Vec<EventRow>> {
-    let rows = db.rows(AFTER, &[&source, &sequence, &day.start(), &day.end(), &limit]).await?;
-    let mut rows: Vec<EventRow> = rows.iter().map(EventRow::from_row).collect::<Result<_>>()?;
-    rows.reverse();
-    Ok(rows)
+/// The events of a source behind one sequence and up to another that arrived on a day or the one before, oldest first.
+pub async fn after(db: &Session, source: &str, sequence: i64, last: i64, day: Day) -> Result<Vec<EventRow>> {
+    let from = day.start() - time::Duration::DAY;
+    let rows = db.rows(AFTER, &[&source, &sequence, &last, &from, &day.end()]).await?;
+    rows.iter().map(EventRow::from_row).collect()
 }

@@ -84,6 +84,16 @@ export class Story {
     await see(ada, "let_in_too");
     assert.deepEqual([await rows(ada).count(), await ada.getByText("kept_out").count()], [2, 0]);
     this.step("a filter holds for live events too");
+
+    await ada.route("**/events/live*", (route) => route.fulfill({ status: 429 }));
+    await go(ada, "/events");
+    await see(ada, "reconnecting…");
+    await this.relay.send("orders", "while_away", {});
+    await ada.unroute("**/events/live*");
+    await isLive(ada);
+    await see(ada, "while_away");
+    assert.equal(await ada.getByText("while_away").count(), 1);
+    this.step("a page whose stream was refused comes back and shows what came meanwhile");
   }
 
   async aside() {

@@ -5,13 +5,41 @@ use hooks_testkit::http::{RawConnection, request};
 use std::time::Duration;
 
 async fn listen(desk: &Desk, browser: &Browser, path: &str) -> RawConnection {
+    listen_again(desk, browser, path, &[]).await
+}
+
+async fn listen_again(desk: &Desk, browser: &Browser, path: &str, headers: &[(&str, &str)]) -> RawConnection {
     let mut connection = RawConnection::connect(desk.address()).await;
     let host = desk.address().to_string();
-    let get = request("GET", path, &[("Cookie", &browser.cookie), ("Host", &host)], b"");
-    connection.send(&get).await.expect("sent");
+    let mut all = vec![("Cookie", browser.cookie.as_str()), ("Host", &host)];
+    all.extend(headers);
+    connection.send(&request("GET", path, &all, b"")).await.expect("sent");
     let head = connection.recv_head(Duration::from_secs(10)).await.expect("a head");
     assert_eq!(head.header("content-type"), Some("text/event-stream"));
     connection
+}
+
+/// Where the stream of this page of the list begins.
+async fn begins(desk: &Desk, browser: &Browser, path: &str) -> String {
+    let page = desk.get(As::Browser(browser), path).await.text();
+    let after = page.split("data-live-after=\"").nth(1).and_then(|rest| rest.split('"').next());
+    after.unwrap_or_else(|| panic!("no position in {page}")).to_owned()
+}
+
+/// The next messages up to one with this sequence: their kinds and sequences, and the last one's id.
+async fn told(connection: &mut RawConnection, last: i64) -> (Vec<String>, String) {
+    let mut all = Vec::new();
+    loop {
+        let text = message(connection, Duration::from_secs(20)).await;
+        let text = text.unwrap_or_else(|| panic!("nothing more after {all:?}"));
+        let part = |from: &str, to: char| text.split(from).nth(1).and_then(|rest| rest.split(to).next());
+        let kind = part("event: ", '\n').expect("a kind");
+        let sequence = part("/events/", '"').map_or("", |rest| rest.trim_end_matches('\\'));
+        all.push(format!("{kind} {sequence}").trim_end().to_owned());
+        if sequence.ends_with(&format!("/{last}")) {
+            return (all, part("id: ", '\n').expect("an id").to_owned());
+        }
+    }
 }
 
 /// The next message of the stream that is no comment, if one comes in this time.
@@ -38,16 +66,8 @@ async fn a_filter_holds_for_what_comes_and_its_pushes_are_told_later() {
     let mut open = listen(&desk, &ada, "/events/live?source=alpha&q=data.kind%20%3D%20wanted").await;
     let other = Stored { kind: Some("other"), body: br#"{"data":{"kind":"other"}}"#, ..Stored::default() };
     let wanted = Stored { kind: Some("wanted"), body: br#"{"data":{"kind":"wanted"}}"#, ..other };
-    let mut received = None;
-    // The reader has to have seen the heads before something new counts as new.
-    for _ in 0..100 {
-        desk.store("alpha", "1 minute", &[other, wanted, other]).await;
-        received = message(&mut open, Duration::from_secs(2)).await;
-        if received.is_some() {
-            break;
-        }
-    }
-    let received = received.expect("an event");
+    desk.store("alpha", "1 minute", &[other, wanted, other]).await;
+    let received = message(&mut open, Duration::from_secs(20)).await.expect("an event");
     assert!(received.starts_with("event: received\n") && received.contains(">wanted<"), "{received}");
     let sequence = received.split("/events/alpha/").nth(1).and_then(|rest| rest.split('\\').next());
     let path = format!("/events/alpha/{}/replay", sequence.expect("a sequence"));
@@ -63,6 +83,69 @@ async fn a_filter_holds_for_what_comes_and_its_pushes_are_told_later() {
         seen.push(text);
     }
     panic!("no change was told: {seen:?}");
+}
+
+#[tokio::test]
+async fn what_comes_between_a_page_and_its_stream_or_between_two_streams_is_told_once() {
+    let desk = Desk::open().await;
+    let ada = desk.person("admin", "ada@example.com", &[]).await;
+    let bob = desk.person("member", "bob@example.com", &["alpha"]).await;
+    let one = Stored { body: b"{}", ..Stored::default() };
+    desk.store("alpha", "9 minutes", &[one, one]).await;
+    desk.store("beta", "8 minutes", &[one]).await;
+    let seen = begins(&desk, &ada, "/events").await;
+    assert_eq!(seen, "alpha:2,beta:1,hooks.system:0");
+    assert_eq!(begins(&desk, &bob, "/events").await, "alpha:2");
+    // Also the first event of a source that was not there yet.
+    desk.store("gamma", "7 minutes", &[one]).await;
+    desk.store("alpha", "6 minutes", &[one, one]).await;
+    let path = format!("/events/live?after={seen}");
+    let mut open = listen(&desk, &ada, &path).await;
+    let (all, id) = told(&mut open, 4).await;
+    assert_eq!(all, ["received gamma/1", "received alpha/3", "received alpha/4"]);
+    assert_eq!(id, "alpha:4,beta:1,gamma:1,hooks.system:0");
+    let mut bobs = listen(&desk, &bob, &path).await;
+    assert_eq!(told(&mut bobs, 4).await.0, ["received alpha/3", "received alpha/4"]);
+    // At once after the answer began: nothing has to be waited for.
+    let mut without = listen(&desk, &ada, "/events/live").await;
+    desk.store("alpha", "5 minutes", &[one]).await;
+    for stream in [&mut open, &mut bobs, &mut without] {
+        assert_eq!(told(stream, 5).await.0, ["received alpha/5"]);
+    }
+    drop((open, bobs, without));
+    desk.store("alpha", "4 minutes", &[one]).await;
+    // The header is the newer of the two.
+    let mut again =
+        listen_again(&desk, &ada, &path, &[("Last-Event-ID", "alpha:5,beta:1,gamma:1,hooks.system:0")]).await;
+    assert_eq!(told(&mut again, 6).await.0, ["received alpha/6"]);
+}
+
+#[tokio::test]
+async fn more_than_is_told_one_by_one_is_told_as_missed() {
+    let desk = Desk::open().await;
+    let ada = desk.person("admin", "ada@example.com", &[]).await;
+    let one = Stored { body: b"{}", ..Stored::default() };
+    desk.store("alpha", "9 minutes", &[one; 101]).await;
+    let mut fits = listen(&desk, &ada, "/events/live?after=alpha:1").await;
+    assert_eq!(told(&mut fits, 101).await.0.len(), 100);
+    let mut over = listen(&desk, &ada, "/events/live?after=alpha:0").await;
+    desk.store("alpha", "8 minutes", &[one]).await;
+    assert_eq!(told(&mut over, 102).await.0, ["missed", "received alpha/102"]);
+    // Two days back is further than is looked.
+    desk.store("beta", "3 days", &[one]).await;
+    desk.store("beta", "7 minutes", &[one]).await;
+    let mut older = listen(&desk, &ada, "/events/live?source=beta&after=beta:0").await;
+    desk.store("beta", "6 minutes", &[one]).await;
+    assert_eq!(told(&mut older, 3).await.0, ["missed", "received beta/3"]);
+}
+
+#[tokio::test]
+async fn what_is_no_position_is_refused_by_name() {
+    let desk = Desk::open().await;
+    let token = desk.admin_token().await;
+    let answer = desk.get(As::Token(&token), "/api/events/live?after=17").await;
+    assert_eq!(answer.status, 400);
+    assert!(answer.text().contains("after: must be a position"), "{}", answer.text());
 }
 
 #[tokio::test]

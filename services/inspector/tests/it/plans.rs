@@ -50,7 +50,7 @@ async fn every_statement_on_the_log_looks_at_one_day() {
         ),
         ("events_show", format!("'alpha', 1, {today}, {tomorrow}, 1000")),
         ("events_body", format!("'alpha', 1, {today}, {tomorrow}")),
-        ("events_after", format!("'alpha', 1, {today}, {tomorrow}, 50")),
+        ("events_after", format!("'alpha', 1, 50, {today}, {tomorrow}")),
         ("sources_young", format!("array['alpha'], {today}, {tomorrow}, {today}")),
         ("index_page", format!("'alpha', 1, {today}, {tomorrow}, 50, 1000")),
     ];
