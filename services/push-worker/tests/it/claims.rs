@@ -4,10 +4,6 @@ use crate::rig::*;
 use hooks_push_worker::claim::claim;
 use hooks_push_worker::store::STATEMENTS;
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
-
-/// Far below every timeout that waiting for a lock would run into.
-const AT_ONCE: Duration = Duration::from_secs(1);
 
 #[tokio::test]
 async fn every_statement_prepares_for_its_role() {
@@ -30,9 +26,8 @@ async fn cl1_a_locked_row_is_passed_over_for_the_other() {
         holder.batch_execute("begin").await.expect("begin");
         holder.query("select from deliveries where id = $1 for update", &[&locked.id]).await.expect("lock");
         let session = rig.session().await;
-        let started = Instant::now();
+        // Waiting for the lock would end with an error of the session's time limit.
         let claims = take(&session, 1).await;
-        assert!(started.elapsed() < AT_ONCE);
         let other = due.iter().find(|one| one.id != locked.id).expect("two");
         assert_eq!(claims.iter().map(|c| &c.id).collect::<Vec<_>>(), [&other.id]);
         give_back(&session, &claims).await;
@@ -47,9 +42,7 @@ async fn cl2_a_claim_never_waits_for_a_lock() {
     for lock in ["select from deliveries for update", "select from subscription_cursors for update"] {
         let holder = rig.db.client().await;
         holder.batch_execute(&format!("begin; {lock}")).await.expect("lock");
-        let started = Instant::now();
         assert_eq!(take(&rig.session().await, 10).await, []);
-        assert!(started.elapsed() < AT_ONCE);
     }
     assert_eq!(rig.delivery(&due[0].id).await.state, "pending");
 }
