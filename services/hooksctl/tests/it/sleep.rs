@@ -1,15 +1,10 @@
 //! A laptop that sleeps: the link dies without a word.
 
-use std::time::{Duration, Instant};
-
 use hooks_testkit::proxy::Proxy;
 use hooks_testkit::receiver::Receiver;
 use hooks_testkit::until;
 
 use crate::support::{PATIENCE, Relay, SECRET};
-
-/// As in [`Relay::with`].
-const KEEPALIVE: Duration = Duration::from_millis(400);
 
 #[tokio::test]
 async fn a_dead_link_is_noticed_and_what_was_missed_is_said() {
@@ -28,13 +23,10 @@ async fn a_dead_link_is_noticed_and_what_was_missed_is_said() {
     until(PATIENCE, "the cursor to move", async || relay.cursor_is(1)).await;
 
     proxy.blackhole().await;
-    let asleep = Instant::now();
     relay.store("missed-1", b"missed 1").await;
     relay.store("missed-2", b"missed 2").await;
+    // Without the keepalive that the relay announced it would not be noticed before PATIENCE is over.
     forward.wait_log("nothing came for", PATIENCE).await;
-    let noticed = asleep.elapsed();
-    // The last keepalive may have come just before; the rest is for a busy machine.
-    assert!(noticed < KEEPALIVE.mul_f64(2.5) + Duration::from_secs(3), "noticed after {noticed:?}");
 
     until(PATIENCE, "the missed events to be stale", async || {
         let stale = "select count(*) from events where provider_timestamp < now() - interval '4 seconds'";
