@@ -2,7 +2,7 @@
 
 use super::encoding::{Decoded, Encoding};
 use super::key::{KeyEncoding, KeySpec};
-use super::mac::{Hash, MacKey, Running};
+use super::mac::{Hash, MacKey, Sink};
 use super::scheme::{ALL_SECRETS_UP_TO, Context};
 use super::verdict::Refusal;
 use ed25519_dalek::VerifyingKey as Ed25519Key;
@@ -96,16 +96,14 @@ impl Algorithm {
         &self,
         candidates: &[Decoded],
         length: usize,
-        feed: impl Fn(&[u8], &mut dyn FnMut(&[u8])) -> Result<(), Refusal>,
+        feed: impl Fn(&[u8], &mut Sink<'_>) -> Result<(), Refusal>,
     ) -> Result<bool, Refusal> {
         match self {
             Self::Hmac(_, keys) => {
                 any_key(keys, length, |key| Ok(equal(candidates, &key.of_all(|sink| feed(b"", sink))?)))
             }
             Self::Hash(hash, secrets) => any_key(secrets, length, |secret| {
-                let mut running = Running::plain(*hash);
-                feed(secret, &mut |bytes| running.update(bytes))?;
-                Ok(equal(candidates, &running.finish()))
+                Ok(equal(candidates, &hash.of_all(|sink| feed(secret, sink))?))
             }),
             Self::Ed25519(keys) => {
                 let mut message = Vec::new();

@@ -1,8 +1,12 @@
 //! Keyed and plain digests behind one name each, so that a scheme can be told which by its table.
 
-use hmac::{Hmac, KeyInit, Mac as _};
+use hmac::digest::{FixedOutputReset, Update};
+// The kind that can be used again is finished where it is; the plain one is copied twice on the way.
+use hmac::HmacReset as Hmac;
+use hmac::KeyInit;
 use sha1::Sha1;
-use sha2::{Digest as _, Sha256, Sha384, Sha512};
+use sha2::{Sha256, Sha384, Sha512};
+use std::convert::Infallible;
 use std::ops::Deref;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,10 +38,35 @@ impl Hash {
     }
 
     pub(super) fn digest(self, bytes: &[u8]) -> Digest {
-        let mut running = Running::plain(self);
-        running.update(bytes);
-        running.finish()
+        let Ok(digest) = self.of_all(|sink| only(bytes, sink));
+        digest
     }
+
+    /// The digest of all that `feed` writes. Which one it is, is asked once and not for each piece.
+    pub(super) fn of_all<E>(self, feed: impl FnOnce(&mut Sink<'_>) -> Result<(), E>) -> Result<Digest, E> {
+        match self {
+            Self::Sha1 => fed(Sha1::default(), feed),
+            Self::Sha256 => fed(Sha256::default(), feed),
+            Self::Sha384 => fed(Sha384::default(), feed),
+            Self::Sha512 => fed(Sha512::default(), feed),
+        }
+    }
+}
+
+/// Where the pieces of a text go.
+pub(super) type Sink<'s> = dyn FnMut(&[u8]) + 's;
+
+fn only(bytes: &[u8], sink: &mut Sink<'_>) -> Result<(), Infallible> {
+    sink(bytes);
+    Ok(())
+}
+
+fn fed<D: FixedOutputReset + Update, E>(
+    mut digest: D,
+    feed: impl FnOnce(&mut Sink<'_>) -> Result<(), E>,
+) -> Result<Digest, E> {
+    feed(&mut |bytes| digest.update(bytes))?;
+    Ok(Digest::of(&digest.finalize_fixed_reset()))
 }
 
 /// A key whose two inner blocks are already hashed: a request costs a copy, not a set-up.
@@ -55,14 +84,6 @@ impl std::fmt::Debug for MacKey {
     }
 }
 
-fn fed<M: hmac::Mac, E>(
-    mut mac: M,
-    feed: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<(), E>,
-) -> Result<Digest, E> {
-    feed(&mut |bytes| mac.update(bytes))?;
-    Ok(Digest::of(&mac.finalize().into_bytes()))
-}
-
 fn keyed<M: KeyInit>(key: &[u8]) -> M {
     M::new_from_slice(key).unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"))
 }
@@ -77,26 +98,13 @@ impl MacKey {
         }
     }
 
-    pub(super) fn start(&self) -> Running {
-        match self {
-            Self::Sha1(mac) => Running::MacSha1(mac.clone()),
-            Self::Sha256(mac) => Running::MacSha256(mac.clone()),
-            Self::Sha384(mac) => Running::MacSha384(mac.clone()),
-            Self::Sha512(mac) => Running::MacSha512(mac.clone()),
-        }
-    }
-
     pub(super) fn of(&self, bytes: &[u8]) -> Digest {
-        let mut running = self.start();
-        running.update(bytes);
-        running.finish()
+        let Ok(digest) = self.of_all(|sink| only(bytes, sink));
+        digest
     }
 
-    /// The MAC of all that `feed` writes. Which digest it is, is asked once and not for each piece.
-    pub(super) fn of_all<E>(
-        &self,
-        feed: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<(), E>,
-    ) -> Result<Digest, E> {
+    /// The MAC of all that `feed` writes.
+    pub(super) fn of_all<E>(&self, feed: impl FnOnce(&mut Sink<'_>) -> Result<(), E>) -> Result<Digest, E> {
         match self {
             Self::Sha1(mac) => fed(mac.clone(), feed),
             Self::Sha256(mac) => fed(mac.clone(), feed),
@@ -125,54 +133,5 @@ impl Deref for Digest {
 
     fn deref(&self) -> &[u8] {
         &self.bytes[..self.length]
-    }
-}
-
-/// A digest being fed, keyed or plain.
-pub(super) enum Running {
-    MacSha1(Hmac<Sha1>),
-    MacSha256(Hmac<Sha256>),
-    MacSha384(Box<Hmac<Sha384>>),
-    MacSha512(Box<Hmac<Sha512>>),
-    Sha1(Sha1),
-    Sha256(Sha256),
-    Sha384(Box<Sha384>),
-    Sha512(Box<Sha512>),
-}
-
-impl Running {
-    pub(super) fn plain(hash: Hash) -> Self {
-        match hash {
-            Hash::Sha1 => Self::Sha1(Sha1::new()),
-            Hash::Sha256 => Self::Sha256(Sha256::new()),
-            Hash::Sha384 => Self::Sha384(Box::new(Sha384::new())),
-            Hash::Sha512 => Self::Sha512(Box::new(Sha512::new())),
-        }
-    }
-
-    pub(super) fn update(&mut self, bytes: &[u8]) {
-        match self {
-            Self::MacSha1(mac) => mac.update(bytes),
-            Self::MacSha256(mac) => mac.update(bytes),
-            Self::MacSha384(mac) => mac.update(bytes),
-            Self::MacSha512(mac) => mac.update(bytes),
-            Self::Sha1(hash) => hash.update(bytes),
-            Self::Sha256(hash) => hash.update(bytes),
-            Self::Sha384(hash) => hash.update(bytes),
-            Self::Sha512(hash) => hash.update(bytes),
-        }
-    }
-
-    pub(super) fn finish(self) -> Digest {
-        match self {
-            Self::MacSha1(mac) => Digest::of(&mac.finalize().into_bytes()),
-            Self::MacSha256(mac) => Digest::of(&mac.finalize().into_bytes()),
-            Self::MacSha384(mac) => Digest::of(&mac.finalize().into_bytes()),
-            Self::MacSha512(mac) => Digest::of(&mac.finalize().into_bytes()),
-            Self::Sha1(hash) => Digest::of(&hash.finalize()),
-            Self::Sha256(hash) => Digest::of(&hash.finalize()),
-            Self::Sha384(hash) => Digest::of(&hash.finalize()),
-            Self::Sha512(hash) => Digest::of(&hash.finalize()),
-        }
     }
 }

@@ -54,7 +54,10 @@ impl<'a> View<'a> {
 
     /// The fields of a form body. A body that says it is something else has none.
     pub(super) fn form(&self) -> &[Pair] {
-        self.form.get_or_init(|| if self.may_be_form() { form::pairs(self.request.body) } else { Vec::new() })
+        match self.may_be_form() {
+            true => self.form.get_or_init(|| form::pairs(self.request.body)),
+            false => &[],
+        }
     }
 
     pub(super) fn query(&self) -> &[Pair] {
@@ -74,13 +77,11 @@ impl<'a> View<'a> {
 
     /// Every non-empty value of a header, trimmed, in order.
     pub(super) fn header_lines<'s>(&self, name: &'s str) -> impl Iterator<Item = &'a [u8]> + use<'a, 's> {
-        // Gone through several times for each request: nearly all names differ in length already, and the
-        // others are nearly always spelt in the same way.
+        // Gone through several times for each request: nearly all names differ in length already, most of the
+        // others in their end, and what is left is nearly always spelt in the same way.
         let name = name.as_bytes();
-        let ending = |name: &[u8]| name.last().map(u8::to_ascii_lowercase);
-        let last = ending(name);
         let named = move |key: &[u8]| {
-            key.len() == name.len() && ending(key) == last && (key == name || key.eq_ignore_ascii_case(name))
+            key.len() == name.len() && same_end(key, name) && (key == name || key.eq_ignore_ascii_case(name))
         };
         let lines = self.request.headers.iter().filter(move |(key, _)| named(key));
         lines.map(|(_, value)| trim(value)).filter(|value| !value.is_empty())
@@ -102,16 +103,21 @@ impl<'a> View<'a> {
     }
 }
 
+/// Do names of one length, neither of them empty, end in the same letter?
+fn same_end(a: &[u8], b: &[u8]) -> bool {
+    matches!((a, b), ([.., a], [.., b]) if a.eq_ignore_ascii_case(b))
+}
+
 fn single<'v>(
     mut values: impl Iterator<Item = &'v [u8]>,
     what: impl FnOnce() -> String,
 ) -> Result<Option<&'v [u8]>, Refusal> {
-    values
-        .try_fold(None, |found, value| match found {
-            Some(first) if first != value => Err(()),
-            _ => Ok(Some(value)),
-        })
-        .map_err(|()| Refusal::malformed(format!("{} is there twice with different values", what())))
+    match values.next() {
+        Some(first) if values.any(|value| value != first) => {
+            Err(Refusal::malformed(format!("{} is there twice with different values", what())))
+        }
+        found => Ok(found),
+    }
 }
 
 /// Outer white space is no part of a header value.

@@ -10,235 +10,228 @@ const MAX_DEPTH: usize = 128;
 
 /// A JSON text whose outermost fields are walked once, and only as far as they are asked for.
 pub(super) struct Outline<'t> {
-    text: &'t [u8],
-    /// In front of the value of the last field that is known; at the end of a text that has no more.
-    scan: Scan<'t>,
-    /// The fields in front of it.
-    fields: SmallVec<[Field<'t>; 6]>,
+    rest: Fields<'t>,
+    /// The fields that have been walked past.
+    known: SmallVec<[Field<'t>; 6]>,
 }
 
 #[derive(Clone, Copy)]
 struct Field<'t> {
     name: Text<'t>,
-    /// In front of its value.
-    value: Scan<'t>,
+    /// Where its value begins.
+    value: usize,
 }
 
 /// The inside of a string, as it is written.
 #[derive(Clone, Copy)]
 struct Text<'t> {
     inside: &'t [u8],
-    escaped: bool,
+    escapes: usize,
 }
 
 impl<'t> Text<'t> {
-    fn is(self, wanted: &[u8]) -> bool {
-        match self.escaped {
-            false => self.inside == wanted,
-            true => self.read().is_some_and(|text| *text == *wanted),
+    #[inline]
+    fn is(&self, wanted: &[u8]) -> bool {
+        match self.escapes {
+            0 => self.inside == wanted,
+            _ => self.read().is_some_and(|text| *text == *wanted),
         }
     }
 
-    fn read(self) -> Option<Cow<'t, [u8]>> {
-        match self.escaped {
-            false => Some(Cow::Borrowed(self.inside)),
-            true => unescaped(self.inside),
+    fn read(&self) -> Option<Cow<'t, [u8]>> {
+        match self.escapes {
+            0 => Some(Cow::Borrowed(self.inside)),
+            _ => unescaped(self.inside),
         }
+    }
+
+    /// With its quotes.
+    fn written(&self) -> usize {
+        self.inside.len() + 2
     }
 }
 
 impl<'t> Outline<'t> {
     pub(super) fn new(text: &'t [u8]) -> Self {
-        Self { text, scan: Scan { rest: text }, fields: SmallVec::new() }
+        let json = Json(text);
+        Self { rest: Fields::new(json, json.space(0)), known: SmallVec::new() }
     }
 
     /// The text or number at a path of names and indexes; nothing where there is none.
     pub(super) fn find<'p>(&mut self, path: impl IntoIterator<Item = &'p str>) -> Option<Cow<'t, [u8]>> {
+        let json = self.rest.json;
         let mut path = path.into_iter();
-        let mut scan = Scan { rest: self.text };
-        scan.space();
-        if scan.peek() == Some(b'{') {
-            scan = self.field(path.next()?.as_bytes())?;
+        let mut at = json.space(0);
+        if json.peek(at) == Some(b'{') {
+            at = self.field(path.next()?.as_bytes())?;
         }
         for name in path {
-            match scan.peek()? {
-                b'{' => scan.enter_field(name.as_bytes())?,
-                b'[' => scan.enter_item(name.parse().ok()?)?,
+            at = match json.peek(at)? {
+                b'{' => Fields::new(json, at).find(|field| field.name.is(name.as_bytes()))?.value,
+                b'[' => json.item(at, name.parse().ok()?)?,
                 _ => return None,
-            }
+            };
         }
-        scan.scalar()
+        json.scalar(at)
     }
 
-    /// In front of the value of an outermost field.
-    fn field(&mut self, name: &[u8]) -> Option<Scan<'t>> {
-        if let Some(field) = self.fields.iter().find(|field| field.name.is(name)) {
+    /// Where the value of an outermost field begins.
+    fn field(&mut self, name: &[u8]) -> Option<usize> {
+        if let Some(field) = self.known.iter().find(|field| field.name.is(name)) {
             return Some(field.value);
         }
-        while let Some(field) = self.next_field() {
-            self.fields.push(field);
+        for field in self.rest.by_ref() {
+            self.known.push(field);
             if field.name.is(name) {
                 return Some(field.value);
             }
         }
-        self.scan.rest = &[];
         None
     }
+}
 
-    fn next_field(&mut self) -> Option<Field<'t>> {
-        if self.fields.is_empty() {
-            self.scan.expect(b'{')?;
-        } else {
-            self.scan.skip()?;
-            self.scan.expect(b',')?;
-        }
-        let name = self.scan.name()?;
-        Some(Field { name, value: self.scan })
+/// The fields of an object, up to its end or to what cannot be read.
+struct Fields<'t> {
+    json: Json<'t>,
+    /// At the brace of the object, then at the value of the last field.
+    at: Option<usize>,
+    begun: bool,
+}
+
+impl<'t> Fields<'t> {
+    fn new(json: Json<'t>, brace: usize) -> Self {
+        Self { json, at: Some(brace), begun: false }
     }
 }
 
-/// Bytes of a string that are looked at without a vectorised search.
-const SHORT: usize = 32;
+impl<'t> Iterator for Fields<'t> {
+    type Item = Field<'t>;
 
-/// What is left of a text.
+    fn next(&mut self) -> Option<Field<'t>> {
+        let (json, at) = (self.json, self.at.take()?);
+        let name_at = match self.begun {
+            false => json.past(at, b'{')?,
+            true => json.past(json.end(at)?, b',')?,
+        };
+        let name = json.string(name_at)?;
+        let value = json.past(name_at + name.written(), b':')?;
+        (self.at, self.begun) = (Some(value), true);
+        Some(Field { name, value })
+    }
+}
+
+/// A text, read from any place in it.
 #[derive(Clone, Copy)]
-struct Scan<'t> {
-    rest: &'t [u8],
-}
+struct Json<'t>(&'t [u8]);
 
-impl<'t> Scan<'t> {
-    fn peek(&self) -> Option<u8> {
-        self.rest.first().copied()
-    }
-
-    fn space(&mut self) {
-        while let [b' ' | b'\n' | b'\r' | b'\t', rest @ ..] = self.rest {
-            self.rest = rest;
-        }
-    }
-
+impl<'t> Json<'t> {
     #[inline]
-    fn expect(&mut self, byte: u8) -> Option<()> {
-        self.space();
-        let (first, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        self.space();
-        (*first == byte).then_some(())
+    fn peek(self, at: usize) -> Option<u8> {
+        self.0.get(at).copied()
     }
 
-    /// From the brace of an object to the value of a field.
-    fn enter_field(&mut self, name: &[u8]) -> Option<()> {
-        self.expect(b'{')?;
-        while !self.name()?.is(name) {
-            self.skip()?;
-            self.expect(b',')?;
-        }
-        Some(())
-    }
-
-    /// The name of a field, and on to its value.
+    /// Past white space, of which there nearly always is none.
     #[inline]
-    fn name(&mut self) -> Option<Text<'t>> {
-        let name = self.string()?;
-        self.expect(b':')?;
-        Some(name)
+    fn space(self, mut at: usize) -> usize {
+        while self.peek(at).is_some_and(|byte| byte <= b' ' && matches!(byte, b' ' | b'\n' | b'\r' | b'\t')) {
+            at += 1;
+        }
+        at
     }
 
-    /// From the bracket of a list to one of its items.
-    fn enter_item(&mut self, index: usize) -> Option<()> {
-        self.expect(b'[')?;
+    /// Past one character, and the white space around it.
+    #[inline]
+    fn past(self, at: usize, byte: u8) -> Option<usize> {
+        let at = self.space(at);
+        (self.peek(at)? == byte).then(|| self.space(at + 1))
+    }
+
+    /// Where an item begins of the list that begins at `at`.
+    fn item(self, at: usize, index: usize) -> Option<usize> {
+        let mut at = self.past(at, b'[')?;
         for _ in 0..index {
-            self.skip()?;
-            self.expect(b',')?;
+            at = self.past(self.end(at)?, b',')?;
         }
-        Some(())
+        Some(at)
     }
 
     /// Names and most values are short and have no escape in them: their end is found where it is asked for.
     #[inline]
-    fn string(&mut self) -> Option<Text<'t>> {
-        let inside = self.rest.strip_prefix(b"\"")?;
-        let short = inside.first_chunk::<8>().and_then(|word| quote_or_escape(*word));
-        match short.and_then(|end| inside.split_at_checked(end)) {
-            Some((inside, [b'"', rest @ ..])) => {
-                self.rest = rest;
-                Some(Text { inside, escaped: false })
-            }
-            _ => self.long_string(inside),
+    fn string(self, at: usize) -> Option<Text<'t>> {
+        let inside = self.0.get(at..)?.strip_prefix(b"\"")?;
+        match short_end(inside).and_then(|end| inside.split_at_checked(end)) {
+            Some((inside, [b'"', ..])) => Some(Text { inside, escapes: 0 }),
+            _ => long_string(inside),
         }
     }
 
-    #[inline(never)]
-    fn long_string(&mut self, text: &'t [u8]) -> Option<Text<'t>> {
-        let (mut end, mut escaped) = (0, false);
-        loop {
-            end += next_quote_or_escape(text.get(end..)?)?;
-            if text[end] == b'"' {
-                self.rest = &text[end + 1..];
-                return Some(Text { inside: &text[..end], escaped });
-            }
-            escaped = true;
-            end += 2;
+    /// Past the value that begins here.
+    #[inline]
+    fn end(self, at: usize) -> Option<usize> {
+        match self.peek(at)? {
+            b'"' => self.string(at).map(|text| at + text.written()),
+            b'{' | b'[' => self.end_of_container(at),
+            _ => self.bare(at).map(|bare| at + bare.len()),
         }
     }
 
-    fn skip(&mut self) -> Option<()> {
-        match self.peek()? {
-            b'"' => self.string().map(|_| ()),
-            b'{' | b'[' => self.skip_container(),
-            _ => self.bare().map(|_| ()),
-        }
-    }
-
-    fn skip_container(&mut self) -> Option<()> {
+    fn end_of_container(self, mut at: usize) -> Option<usize> {
         let mut depth = 0;
         loop {
-            let (first, rest) = self.rest.split_first()?;
-            match first {
+            match self.peek(at)? {
                 b'"' => {
-                    self.string()?;
+                    at += self.string(at)?.written();
                     continue;
                 }
                 b'{' | b'[' => depth += 1,
                 b'}' | b']' => depth -= 1,
                 _ => {}
             }
-            self.rest = rest;
+            at += 1;
             if depth == 0 {
-                return Some(());
+                return Some(at);
             }
             (depth <= MAX_DEPTH).then_some(())?;
         }
     }
 
     /// A number or a word.
-    fn bare(&mut self) -> Option<&'t [u8]> {
+    fn bare(self, at: usize) -> Option<&'t [u8]> {
+        let rest = self.0.get(at..)?;
         let more = |byte: &u8| !matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.');
-        let end = self.rest.iter().position(more).unwrap_or(self.rest.len());
-        let bare = self.rest.split_off(..end)?;
+        let bare = &rest[..rest.iter().position(more).unwrap_or(rest.len())];
         (!bare.is_empty()).then_some(bare)
     }
 
-    fn scalar(&mut self) -> Option<Cow<'t, [u8]>> {
-        match self.peek()? {
-            b'"' => self.string()?.read(),
-            b'-' | b'0'..=b'9' => self.bare().map(Cow::Borrowed),
+    fn scalar(self, at: usize) -> Option<Cow<'t, [u8]>> {
+        match self.peek(at)? {
+            b'"' => self.string(at)?.read(),
+            b'-' | b'0'..=b'9' => self.bare(at).map(Cow::Borrowed),
             _ => None,
         }
     }
 }
 
-/// How far it is to the next quote or backslash. The first bytes are looked at eight at a time: most
-/// strings are shorter than what makes a vectorised search worth its beginning.
-fn next_quote_or_escape(text: &[u8]) -> Option<usize> {
-    let words = text.get(..SHORT).unwrap_or(text).as_chunks::<8>().0;
-    for (number, word) in words.iter().enumerate() {
-        if let Some(at) = quote_or_escape(*word) {
-            return Some(number * 8 + at);
+/// The string whose inside a text begins with.
+#[inline(never)]
+fn long_string(text: &[u8]) -> Option<Text<'_>> {
+    let (mut end, mut escapes) = (0, 0);
+    loop {
+        end += memchr::memchr2(b'"', b'\\', text.get(end..)?)?;
+        if text[end] == b'"' {
+            return Some(Text { inside: &text[..end], escapes });
         }
+        escapes += 1;
+        end += 2;
     }
-    let passed = words.len() * 8;
-    Some(passed + memchr::memchr2(b'"', b'\\', &text[passed..])?)
+}
+
+/// Where the first quote or backslash is, if it is among the first bytes: most strings are shorter than what
+/// makes a vectorised search worth its beginning.
+#[inline]
+fn short_end(text: &[u8]) -> Option<usize> {
+    let [one, two] = text.first_chunk::<16>()?.as_chunks::<8>().0 else { return None };
+    quote_or_escape(*one).or_else(|| Some(8 + quote_or_escape(*two)?))
 }
 
 /// Where the first quote or backslash of eight bytes is.

@@ -3,6 +3,7 @@
 use super::address::{self, Address};
 use super::algorithm::{Algorithm, Kind};
 use super::encoding::Encoding;
+use super::mac::Sink;
 use super::request::View;
 use super::scheme::{Check, Context, Cover, TimeFrom};
 use super::signature::{Format, Offered, Shape, Split};
@@ -211,9 +212,8 @@ impl Signed {
         Ok(found)
     }
 
-    /// Presence of everything, then shape.
-    fn parts<'v>(&self, view: &'v View<'_>) -> Result<Parts<'v>, Refusal> {
-        let mut parts = Parts::default();
+    /// Presence of everything, then shape. Into place: what is read is large to move.
+    fn read<'v>(&self, view: &'v View<'_>, parts: &mut Parts<'v>) -> Result<(), Refusal> {
         let mut misshapen = None;
         let found = self.signatures(view, |value| {
             if misshapen.is_none() {
@@ -240,7 +240,7 @@ impl Signed {
         if let Some(text) = &parts.offered.time {
             parts.time = Some(self.unit.read(text).ok_or_else(|| unreadable(&self.time))?);
         }
-        Ok(parts)
+        Ok(())
     }
 
     fn feed(
@@ -249,7 +249,7 @@ impl Signed {
         parts: &Parts<'_>,
         view: &View<'_>,
         secret: &[u8],
-        sink: &mut dyn FnMut(&[u8]),
+        sink: &mut Sink<'_>,
     ) -> Result<(), Refusal> {
         let needs_address = template.needs_address();
         let url = if needs_address { self.address.of(view.request.target) } else { String::new() };
@@ -329,7 +329,8 @@ impl Check for Signed {
     }
 
     fn prove(&self, view: &View<'_>, _now: OffsetDateTime) -> Result<Option<SignedTime>, Refusal> {
-        let parts = self.parts(view)?;
+        let mut parts = Parts::default();
+        self.read(view, &mut parts)?;
         if !self.algorithm.has_key() {
             return Err(Refusal::new(Reason::ConfigError, "no secret is known yet"));
         }
@@ -348,8 +349,7 @@ impl Check for Signed {
             if let Some(refusal) = nothing_signed(template, view) {
                 return Err(refusal);
             }
-            let feed =
-                |secret: &[u8], sink: &mut dyn FnMut(&[u8])| self.feed(template, &parts, view, secret, sink);
+            let feed = |secret: &[u8], sink: &mut Sink<'_>| self.feed(template, &parts, view, secret, sink);
             let length = if template.covers_body() { view.request.body.len() } else { 0 };
             if self.algorithm.matches(candidates, length, feed)? {
                 return Ok(parts.time);
@@ -361,7 +361,8 @@ impl Check for Signed {
     }
 
     fn content(&self, view: &View<'_>) -> Option<[u8; 32]> {
-        let parts = self.parts(view).ok()?;
+        let mut parts = Parts::default();
+        self.read(view, &mut parts).ok()?;
         let mut hash = Sha256::new();
         self.feed(self.templates.first()?, &parts, view, b"", &mut |bytes| hash.update(bytes)).ok()?;
         Some(hash.finalize().into())

@@ -93,7 +93,8 @@ impl Source {
     /// The one value, or nothing when it is absent or empty.
     pub(super) fn get<'v>(&self, view: &'v View<'_>) -> Result<Option<Cow<'v, [u8]>>, Refusal> {
         let found = match self {
-            Self::Header(name) => view.header(&name.lower)?,
+            // Never empty.
+            Self::Header(name) => return view.header(&name.lower),
             Self::HeaderFamily(_) => self.all(view).into_iter().next(),
             Self::Query(name) => view.query_value(name)?,
             Self::Form(name) => view.form_value(name)?,
@@ -107,7 +108,7 @@ impl Source {
     /// two fields of one name the first counts.
     pub(super) fn glance<'a>(&self, view: &View<'a>) -> Option<Cow<'a, [u8]>> {
         let found = match self {
-            Self::Header(name) => view.header(&name.lower).ok().flatten(),
+            Self::Header(name) => return view.header(&name.lower).ok().flatten(),
             Self::Json(pointer) if !pointer.is_list() => view.glance(pointer.names()),
             other => other.get(view).ok().flatten().map(|value| Cow::Owned(value.into_owned())),
         };

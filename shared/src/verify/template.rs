@@ -3,6 +3,7 @@
 //! never read as a template again.
 
 use super::filter;
+use super::mac::Sink;
 use super::request::View;
 use super::source::Source;
 use super::verdict::Refusal;
@@ -88,7 +89,7 @@ impl Template {
     }
 
     /// Hands every piece of the signed text to `sink`, in order.
-    pub(super) fn feed(&self, fill: &Fill<'_, '_>, sink: &mut dyn FnMut(&[u8])) -> Result<(), Refusal> {
+    pub(super) fn feed(&self, fill: &Fill<'_, '_>, sink: &mut Sink<'_>) -> Result<(), Refusal> {
         let request = &fill.view.request;
         for piece in &self.pieces {
             match piece {

@@ -4,7 +4,7 @@ use super::super::address::{self, Address};
 use super::super::encoding::Encoding;
 use super::super::fields::Fields;
 use super::super::key::KeySpec;
-use super::super::mac::{Hash, MacKey, Running};
+use super::super::mac::{Digest, Hash, MacKey, Sink};
 use super::super::request::{Request, View};
 use super::super::signature::{Format, Split};
 use super::super::source::Source;
@@ -38,10 +38,11 @@ enum Key {
 }
 
 impl Key {
-    fn start(&self) -> Running {
+    /// The digest of all that `feed` writes.
+    fn digest<E>(&self, feed: impl FnOnce(&mut Sink<'_>) -> Result<(), E>) -> Result<Digest, E> {
         match self {
-            Self::Mac(key) => key.start(),
-            Self::Plain(hash, _) => Running::plain(*hash),
+            Self::Mac(key) => key.of_all(feed),
+            Self::Plain(hash, _) => hash.of_all(feed),
         }
     }
 
@@ -147,9 +148,8 @@ impl Form {
             path,
             secret: self.key.secret(),
         };
-        let mut running = self.key.start();
-        self.template.feed(&fill, &mut |bytes| running.update(bytes)).map_err(|refusal| refusal.detail)?;
-        Ok(running.finish().to_vec())
+        let digest = self.key.digest(|sink| self.template.feed(&fill, sink));
+        digest.map(|digest| digest.to_vec()).map_err(|refusal| refusal.detail)
     }
 }
 

@@ -145,10 +145,12 @@ impl Check for Twilio {
         let mut found = subtle::Choice::from(0);
         for address in spellings(&self.address.of(view.request.target)) {
             for key in &keys {
-                let mut mac = key.start();
-                mac.update(address.as_bytes());
-                mac.update(&body);
-                found |= equal(&offered, &mac.finish());
+                let mac = key.of_all(|sink| {
+                    sink(address.as_bytes());
+                    sink(&body);
+                    Ok::<(), Refusal>(())
+                })?;
+                found |= equal(&offered, &mac);
             }
         }
         if found.into() {
