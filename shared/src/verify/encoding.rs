@@ -14,6 +14,10 @@ pub(super) struct Decoded {
     length: usize,
 }
 
+impl Decoded {
+    pub(super) const EMPTY: Self = Self { bytes: [0; LONGEST], length: 0 };
+}
+
 impl Deref for Decoded {
     type Target = [u8];
 
@@ -70,14 +74,15 @@ impl Encoding {
         }
     }
 
-    /// The same into place on the stack, for what is decoded for each request. Nothing also for
-    /// bytes longer than any signature.
-    pub(super) fn decode_short(self, text: &[u8]) -> Option<Decoded> {
-        match self {
-            Self::Hex => hex_bytes(text),
-            Self::Base64 => base64_bytes(text),
-            Self::Base64Url => base64_bytes(&standard_alphabet(text)),
-        }
+    /// The same into place, for what is decoded for each request. Nothing also for bytes longer than
+    /// any signature.
+    pub(super) fn decode_into(self, text: &[u8], room: &mut Decoded) -> Option<()> {
+        room.length = match self {
+            Self::Hex => hex_bytes(text, &mut room.bytes),
+            Self::Base64 => base64_bytes(text, &mut room.bytes),
+            Self::Base64Url => base64_bytes(&standard_alphabet(text), &mut room.bytes),
+        }?;
+        Some(())
     }
 
     pub(super) fn encode(self, bytes: &[u8]) -> String {
@@ -101,16 +106,16 @@ fn hex_digit(character: u8) -> u8 {
 /// What is no digit: a bit that none of them has.
 const NO_HEX: u8 = 0x80;
 
-fn hex_bytes(text: &[u8]) -> Option<Decoded> {
+/// Returns how many bytes they are.
+fn hex_bytes(text: &[u8], bytes: &mut [u8; LONGEST]) -> Option<usize> {
     let (pairs, odd) = text.as_chunks::<2>();
-    let mut bytes = [0; LONGEST];
     let mut seen = 0;
     for (byte, pair) in bytes.get_mut(..pairs.len())?.iter_mut().zip(pairs) {
         let [high, low] = pair.map(hex_digit);
         seen |= high | low;
         *byte = high << 4 | low;
     }
-    (odd.is_empty() && seen & NO_HEX == 0).then_some(Decoded { bytes, length: pairs.len() })
+    (odd.is_empty() && seen & NO_HEX == 0).then_some(pairs.len())
 }
 
 /// The value of each character of the standard alphabet at each place in a group of four, where it
@@ -135,35 +140,36 @@ const NO_BASE64: u32 = 1 << 24;
 
 /// As [`STANDARD`] reads it. The library's general way costs more than hashing the signature's length
 /// five times over.
-fn base64_bytes(text: &[u8]) -> Option<Decoded> {
+fn base64_bytes(text: &[u8], bytes: &mut [u8; LONGEST]) -> Option<usize> {
     let digits = match text {
         [digits @ .., b'=', b'='] if digits.len() % 4 == 2 => digits,
         [digits @ .., b'='] if digits.len() % 4 >= 2 => digits,
         digits => digits,
     };
     let (whole, rest) = digits.as_chunks::<4>();
-    let mut bytes = [0; LONGEST];
     let mut seen = 0;
-    let mut group = |characters: &[u8]| {
-        let places = characters.iter().zip(&BASE64_DIGITS);
-        let bits = places.fold(0, |bits, (character, digits)| bits | digits[usize::from(*character)]);
+    let mut group = |[a, b, c, d]: [u8; 4]| {
+        let [first, second, third, fourth] = &BASE64_DIGITS;
+        let bits =
+            first[usize::from(a)] | second[usize::from(b)] | third[usize::from(c)] | fourth[usize::from(d)];
         seen |= bits;
         let [_, one, two, last] = bits.to_be_bytes();
         [one, two, last]
     };
     let (room, tail) = bytes.split_at_mut_checked(whole.len() * 3)?;
     for (three, four) in room.as_chunks_mut::<3>().0.iter_mut().zip(whole) {
-        *three = group(four);
+        *three = group(*four);
     }
-    let last = group(rest);
-    let more = match rest.len() {
-        0 => 0,
-        left @ (2 | 3) => left - 1,
+    // `A` is nought.
+    let (last, more) = match *rest {
+        [] => ([0; 3], 0),
+        [a, b] => (group([a, b, b'A', b'A']), 1),
+        [a, b, c] => (group([a, b, c, b'A']), 2),
         _ => return None,
     };
     tail.get_mut(..more)?.copy_from_slice(&last[..more]);
     let stray = last[more..].iter().any(|byte| *byte != 0);
-    (seen & NO_BASE64 == 0 && !stray).then_some(Decoded { bytes, length: whole.len() * 3 + more })
+    (seen & NO_BASE64 == 0 && !stray).then_some(whole.len() * 3 + more)
 }
 
 fn standard_alphabet(text: &[u8]) -> Cow<'_, [u8]> {
@@ -184,7 +190,7 @@ fn standard_alphabet(text: &[u8]) -> Cow<'_, [u8]> {
 #[cfg(test)]
 mod tests {
     use super::Encoding::*;
-    use super::LONGEST;
+    use super::{Decoded, LONGEST};
     use proptest::prelude::*;
 
     #[test]
@@ -205,7 +211,8 @@ mod tests {
     fn same_on_the_stack(text: &[u8]) {
         for encoding in [Hex, Base64, Base64Url] {
             let whole = encoding.decode(text).filter(|bytes| bytes.len() <= LONGEST);
-            let short = encoding.decode_short(text).map(|bytes| bytes.to_vec());
+            let mut room = Decoded::EMPTY;
+            let short = encoding.decode_into(text, &mut room).map(|()| room.to_vec());
             assert_eq!(short, whole, "{encoding:?} {:?}", text.escape_ascii().to_string());
         }
     }

@@ -88,6 +88,7 @@ impl<'a> View<'a> {
     }
 
     /// The value of a header that may stand there once. Equal repeats count as one.
+    #[inline(always)]
     pub(super) fn header(&self, name: &str) -> Result<Option<Cow<'a, [u8]>>, Refusal> {
         single(self.header_lines(name), || format!("header {name}")).map(|found| found.map(Cow::Borrowed))
     }
@@ -108,6 +109,7 @@ fn same_end(a: &[u8], b: &[u8]) -> bool {
     matches!((a, b), ([.., a], [.., b]) if a.eq_ignore_ascii_case(b))
 }
 
+#[inline]
 fn single<'v>(
     mut values: impl Iterator<Item = &'v [u8]>,
     what: impl FnOnce() -> String,

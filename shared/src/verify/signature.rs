@@ -162,9 +162,13 @@ impl Shape {
             if let Some(text) = text
                 && !text.is_empty()
                 && offered.candidates.len() < MAX_CANDIDATES
-                && let Some(candidate) = self.encoding.decode_short(text)
             {
-                offered.candidates.push(candidate);
+                // Into place: it is large to move.
+                offered.candidates.push(Decoded::EMPTY);
+                let room = offered.candidates.last_mut();
+                if room.and_then(|room| self.encoding.decode_into(text, room)).is_none() {
+                    offered.candidates.pop();
+                }
             }
             Ok(())
         };

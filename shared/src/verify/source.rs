@@ -91,6 +91,7 @@ impl Source {
     }
 
     /// The one value, or nothing when it is absent or empty.
+    #[inline]
     pub(super) fn get<'v>(&self, view: &'v View<'_>) -> Result<Option<Cow<'v, [u8]>>, Refusal> {
         let found = match self {
             // Never empty.
