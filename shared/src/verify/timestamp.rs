@@ -30,13 +30,20 @@ impl Unit {
     }
 
     /// The time, or nothing when the text is not one.
+    #[inline]
     pub(super) fn read(self, text: &[u8]) -> Option<SignedTime> {
-        let words = || std::str::from_utf8(text).ok();
+        match self {
+            Self::Seconds => Some(SignedTime(Duration::seconds(digits(text)?))),
+            Self::Millis => Some(SignedTime(Duration::milliseconds(digits(text)?))),
+            Self::Rfc3339 | Self::HttpDate => self.read_words(text),
+        }
+    }
+
+    fn read_words(self, text: &[u8]) -> Option<SignedTime> {
+        let text = std::str::from_utf8(text).ok()?;
         Some(match self {
-            Self::Seconds => SignedTime(Duration::seconds(digits(text)?)),
-            Self::Millis => SignedTime(Duration::milliseconds(digits(text)?)),
-            Self::Rfc3339 => OffsetDateTime::parse(words()?, &Rfc3339).ok()?.into(),
-            Self::HttpDate => PrimitiveDateTime::parse(words()?, HTTP_DATE).ok()?.assume_utc().into(),
+            Self::HttpDate => PrimitiveDateTime::parse(text, HTTP_DATE).ok()?.assume_utc().into(),
+            _ => OffsetDateTime::parse(text, &Rfc3339).ok()?.into(),
         })
     }
 
