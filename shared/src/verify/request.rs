@@ -104,9 +104,10 @@ impl<'a> View<'a> {
     }
 }
 
-/// Do names of one length, neither of them empty, end in the same letter?
+/// May two names end in the same letter, whatever its case?
 fn same_end(a: &[u8], b: &[u8]) -> bool {
-    matches!((a, b), ([.., a], [.., b]) if a.eq_ignore_ascii_case(b))
+    const CASE: u8 = b'a' ^ b'A';
+    matches!((a, b), ([.., a], [.., b]) if (a ^ b) & !CASE == 0)
 }
 
 #[inline]
