@@ -1,8 +1,9 @@
 //! What verification costs beside a bare HMAC of the same bytes, in one process and interleaved.
 //!
 //! The promise is about a bare HMAC as anyone would write it: key in, MAC out. Printed beside it are the ratio to
-//! a MAC whose key is prepared, and that of a verifier that takes its id from a header and reads no event type:
-//! finding those in a body is work that a bare HMAC does not do.
+//! a MAC whose key is prepared, that of a verifier that takes its id from a header and reads no event type (finding
+//! those in a body is work that a bare HMAC does not do), and that of the quietest samples: a hash waits for its own
+//! rounds and hardly feels a neighbour on the core, the steps around it do.
 
 use hmac::{Hmac, KeyInit, Mac};
 use hooks_shared::Secret;
@@ -20,40 +21,41 @@ const SIZES: [(usize, Option<f64>); 3] =
 const PRESETS: [&str; 4] = ["standard_webhooks", "github", "slack", "stripe"];
 /// Samples of a round. Short ones side by side: what else runs on the machine slows both.
 const SLICES: usize = 40;
+/// The share of samples that counts as quiet.
+const QUIET: f64 = 0.05;
 
 /// Prints, for each scheme and size, the medians of all samples of `rounds`. True if every promise is kept.
 pub fn run(rounds: usize) -> bool {
     let mut kept = true;
     println!(
-        "{:<18} {:>8} {:>10} {:>10} {:>7} {:>9} {:>8}",
-        "scheme", "bytes", "bare HMAC", "verify", "ratio", "prepared", "no read"
+        "{:<18} {:>8} {:>10} {:>10} {:>7} {:>9} {:>8} {:>8}",
+        "scheme", "bytes", "bare HMAC", "verify", "ratio", "prepared", "no read", "quiet"
     );
     for preset in PRESETS {
         for (size, most) in SIZES {
             let costs = compare(preset, size, rounds);
-            let ratio = costs.verify / costs.bare;
+            let [bare, prepared, verify, no_read] = costs.each_ref().map(|sorted| at(sorted, 0.5));
+            let [quiet_bare, .., quiet_verify, _] = costs.each_ref().map(|sorted| at(sorted, QUIET));
+            let ratio = verify / bare;
             let fits = most.is_none_or(|most| ratio <= most);
             kept &= fits;
             let mark = if fits { "" } else { "  over the limit" };
             println!(
-                "{preset:<18} {size:>8} {:>7.2} us {:>7.2} us {ratio:>7.3} {:>9.3} {:>8.3}{mark}",
-                costs.bare * 1e6,
-                costs.verify * 1e6,
-                costs.verify / costs.prepared,
-                costs.no_id / costs.bare,
+                "{preset:<18} {size:>8} {:>7.2} us {:>7.2} us {ratio:>7.3} {:>9.3} {:>8.3} {:>8.3}{mark}",
+                bare * 1e6,
+                verify * 1e6,
+                verify / prepared,
+                no_read / bare,
+                quiet_verify / quiet_bare,
             );
         }
     }
     kept
 }
 
-/// Seconds for one request.
-struct Costs {
-    bare: f64,
-    prepared: f64,
-    verify: f64,
-    no_id: f64,
-}
+/// Seconds for one request, in order: a bare HMAC, one with its key prepared, a verification, one that reads neither id
+/// nor type.
+type Costs = [Vec<f64>; 4];
 
 fn compare(preset: &str, size: usize, rounds: usize) -> Costs {
     let now = OffsetDateTime::now_utc();
@@ -75,7 +77,7 @@ fn compare(preset: &str, size: usize, rounds: usize) -> Costs {
         let verdict = verifier.verify(black_box(&request), now);
         assert!(matches!(black_box(&verdict), Verdict::Ok(_)));
     };
-    let mut samples: [Vec<f64>; 4] = Default::default();
+    let mut samples = Costs::default();
     for _ in 0..rounds.max(3) * SLICES {
         samples[0].push(timed(repeats, || {
             let mut mac = Hmac::<Sha256>::new_from_slice(black_box(key)).expect("any key length");
@@ -90,8 +92,8 @@ fn compare(preset: &str, size: usize, rounds: usize) -> Costs {
         samples[2].push(timed(repeats, || verify(&whole)));
         samples[3].push(timed(repeats, || verify(&without)));
     }
-    let [bare, prepared, verify, no_id] = samples.map(median);
-    Costs { bare, prepared, verify, no_id }
+    samples.iter_mut().for_each(|all| all.sort_by(f64::total_cmp));
+    samples
 }
 
 fn verifier(verifier: Value) -> Verifier {
@@ -99,9 +101,9 @@ fn verifier(verifier: Value) -> Verifier {
     Verifier::compile(&settings).expect("the preset compiles").verifier
 }
 
-fn median(mut samples: Vec<f64>) -> f64 {
-    samples.sort_by(f64::total_cmp);
-    samples[samples.len() / 2]
+/// The sample below which this share of them lies.
+fn at(sorted: &[f64], share: f64) -> f64 {
+    sorted[(sorted.len() as f64 * share) as usize]
 }
 
 /// The mean time of one run, in seconds.
