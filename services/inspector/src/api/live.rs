@@ -1,5 +1,5 @@
 //! New events as they come, as server-sent events: `received` with each event that the query's filter lets through,
-//! `changed` when the pushes of one of them stand differently, `missed` where there are more than are told one by one. The
+//! `changed` when the pushes of one of them stand differently, `missed` where there are more than are told one by one, or the log lost its end. The
 //! `id` of a message is the position behind it: who comes back with it, or opens the stream with that of a page, misses
 //! nothing in between.
 
@@ -127,17 +127,17 @@ impl Reader {
         let seen =
             |head: &Head| after.as_ref().and_then(|after| after.get(&head.source)).unwrap_or(head.sequence);
         self.position = Position::of(heads.iter().map(|head| (head.source.as_str(), seen(head))));
-        let behind: Vec<&Head> = heads.into_iter().filter(|head| seen(head) < head.sequence).collect();
-        if behind.is_empty() {
+        let elsewhere: Vec<&Head> = heads.into_iter().filter(|head| seen(head) != head.sequence).collect();
+        if elsewhere.is_empty() {
             return Ok(());
         }
         let db = self.call.state.session().await?;
-        for head in behind {
+        for head in elsewhere {
             self.waiting.extend(since(&db, head, seen(head)).await?);
         }
         self.waiting.make_contiguous().sort_by_key(|news| match news {
             News::Event(row) => Some(row.received_at),
-            News::Many { .. } => None,
+            News::Jump { .. } => None,
         });
         Ok(())
     }
@@ -188,9 +188,13 @@ impl Reader {
     async fn told(&mut self, news: News) -> Option<String> {
         let row = match news {
             News::Event(row) => row,
-            News::Many { source, last } => {
-                let news = self.concerns(&source) && self.position.advance(&source, last);
-                return news.then(|| self.missed());
+            News::Jump { source, from, last } => {
+                let moved = self.concerns(&source)
+                    && match last < from {
+                        true => self.position.go_back(&source, last),
+                        false => self.position.advance(&source, last),
+                    };
+                return moved.then(|| self.missed());
             }
         };
         if !self.concerns(&row.source) || !self.position.advance(&row.source, row.sequence) {

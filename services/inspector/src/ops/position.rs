@@ -44,6 +44,12 @@ impl Position {
             }
         }
     }
+
+    /// Takes note that the log ends before what was seen. False if it does not.
+    pub fn go_back(&mut self, source: &str, sequence: i64) -> bool {
+        let seen = self.seen.get_mut(source).filter(|seen| **seen > sequence);
+        seen.map(|seen| *seen = sequence).is_some()
+    }
 }
 
 impl fmt::Display for Position {
@@ -118,6 +124,8 @@ mod tests {
         assert_eq!([3, 4, 4, 2].map(|n| position.advance("a", n)), [false, true, false, false]);
         assert_eq!([1, 1].map(|n| position.advance("b", n)), [true, false]);
         assert_eq!(position.to_string(), "a:4,b:1");
+        assert_eq!([4, 2, 3].map(|n| position.go_back("a", n)), [false, true, false]);
+        assert!(position.advance("a", 3) && !position.go_back("c", 0));
     }
 
     #[test]

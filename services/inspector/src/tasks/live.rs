@@ -21,9 +21,11 @@ const BUFFER: usize = 512;
 #[derive(Debug, Clone)]
 pub enum News {
     Event(Arc<EventRow>),
-    /// More events of a source than are told one by one, up to sequence `last`.
-    Many {
+    /// What was told of a source up to `from` goes on behind `last`: more events came than are told one by one, or the log
+    /// lost its end in a failover.
+    Jump {
         source: String,
+        from: i64,
         last: i64,
     },
 }
@@ -87,7 +89,7 @@ impl Live {
         };
         for head in &heads {
             let seen = told.get(&head.source).copied().unwrap_or_default();
-            if seen >= head.sequence {
+            if seen == head.sequence {
                 continue;
             }
             for news in since(&db, head, seen).await? {
@@ -100,16 +102,16 @@ impl Live {
     }
 }
 
-/// What came of a source behind a sequence and up to its head, oldest first.
+/// What came of a source between a sequence and its head, oldest first.
 pub async fn since(db: &Session, head: &Head, seen: i64) -> Result<Vec<News>> {
     let missing = head.sequence - seen;
-    let many = || vec![News::Many { source: head.source.clone(), last: head.sequence }];
-    let Some(at) = head.received_at.filter(|_| missing <= MOST) else { return Ok(many()) };
-    let rows = events::after(db, &head.source, seen, head.sequence, Day::of(at)).await?;
-    if rows.len() as i64 != missing {
-        return Ok(many());
+    if let Some(at) = head.received_at.filter(|_| (0..=MOST).contains(&missing)) {
+        let rows = events::after(db, &head.source, seen, head.sequence, Day::of(at)).await?;
+        if rows.len() as i64 == missing {
+            return Ok(rows.into_iter().map(|row| News::Event(Arc::new(row))).collect());
+        }
     }
-    Ok(rows.into_iter().map(|row| News::Event(Arc::new(row))).collect())
+    Ok(vec![News::Jump { source: head.source.clone(), from: seen, last: head.sequence }])
 }
 
 /// Waits for a hint that events came; for ever where there is no LISTEN.

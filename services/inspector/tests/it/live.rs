@@ -140,6 +140,25 @@ async fn more_than_is_told_one_by_one_is_told_as_missed() {
 }
 
 #[tokio::test]
+async fn a_log_that_lost_its_end_in_a_failover_is_followed() {
+    let desk = Desk::open().await;
+    let ada = desk.person("admin", "ada@example.com", &[]).await;
+    let one = Stored { body: b"{}", ..Stored::default() };
+    desk.store("alpha", "9 minutes", &[one; 5]).await;
+    let mut open = listen(&desk, &ada, "/events/live").await;
+    desk.db.execute("delete from events where sequence > 2", &[]).await;
+    desk.db.execute("update source_heads set last_sequence = 2 where source = 'alpha'", &[]).await;
+    let mut behind = listen(&desk, &ada, "/events/live?after=alpha:5").await;
+    assert_eq!(
+        message(&mut open, Duration::from_secs(20)).await.as_deref(),
+        Some("event: missed\nid: alpha:2,hooks.system:0\ndata: {}\n\n")
+    );
+    desk.store("alpha", "8 minutes", &[one, one]).await;
+    assert_eq!(told(&mut open, 4).await.0, ["received alpha/3", "received alpha/4"]);
+    assert_eq!(told(&mut behind, 4).await.0, ["missed", "received alpha/3", "received alpha/4"]);
+}
+
+#[tokio::test]
 async fn what_is_no_position_is_refused_by_name() {
     let desk = Desk::open().await;
     let token = desk.admin_token().await;
