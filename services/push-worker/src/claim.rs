@@ -1,10 +1,10 @@
 //! One claim: a transaction that locks cursor rows, takes what may start now, and commits. Its size is what the worker
 //! can start at once (L8b), shared fairly between the subscriptions that have something to send.
 
-use crate::store::{self, Claimed, Day, Limits, Pick, Picked, Reclaimed};
+use crate::store::{self, Claimed, Day, Limits, Most, Pick, Picked, Reclaimed};
 use hooks_shared::db::Session;
 use hooks_shared::ids;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -26,6 +26,7 @@ pub struct Ask {
     pub budget: usize,
     /// Only subscriptions whose last attempt succeeded.
     pub only_proven: bool,
+    pub unproven: Unproven,
     /// Whether a lost claim may be taken over: one at a time in a worker (L11).
     pub may_reclaim: bool,
     /// Lost lone claims after which a delivery fails.
@@ -35,6 +36,14 @@ pub struct Ask {
     pub skip: Vec<String>,
     /// Due times below are not looked at.
     pub low: OffsetDateTime,
+}
+
+/// Of the subscriptions whose last attempt did not succeed: which have something in hand, and how much all of them may
+/// take beyond one each.
+#[derive(Debug, Clone)]
+pub struct Unproven {
+    pub holding: HashSet<String>,
+    pub more: usize,
 }
 
 /// What was claimed, committed.
@@ -140,53 +149,74 @@ async fn take(
     batch: &mut Batch,
     tokens: &mut Vec<Uuid>,
 ) -> Result<(), tokio_postgres::Error> {
-    let each = (ask.budget / picked.len()).max(1);
-    let limits = |budget| Limits {
-        protocol: ask.protocol,
-        worker: &ask.worker,
-        lease: ask.lease,
-        budget,
-        each: each.min(budget),
-        low: ask.low,
-    };
-    let due: Vec<String> = picked.iter().filter(|one| one.has_due).map(|one| one.id.clone()).collect();
+    let mut most = most(ask, picked);
     let mut left = ask.budget;
+    let due: Vec<String> = picked.iter().filter(|one| one.has_due).map(|one| one.id.clone()).collect();
     if ask.may_reclaim && !due.is_empty() {
-        let token = mint(tokens, 1);
-        match store::reclaim(session, &limits(1), &due, token[0], ask.max_lost_claims as i32).await? {
-            Some(Reclaimed::Claimed(claimed)) => batch.claims.push(claimed),
+        let (token, ceiling) = (mint(tokens, 1)[0], ask.max_lost_claims as i32);
+        match store::reclaim(session, &ask.limits(1, &most), &due, token, ceiling).await? {
+            Some(Reclaimed::Claimed(claimed)) => {
+                left -= 1;
+                taken(&mut most, std::slice::from_ref(&claimed));
+                batch.claims.push(claimed);
+            }
             Some(Reclaimed::Failed { id, subscription, source, sequence }) => {
                 batch.given_up.push(GivenUp { delivery: id, subscription, source, sequence });
             }
             None => {}
         }
-        left = ask.budget - batch.claims.len();
     }
+    let due: Vec<String> = due.into_iter().filter(|id| most.contains_key(id)).collect();
     if left > 0 && !due.is_empty() {
         let minted = mint(tokens, left);
-        let claimed = store::claim_due(session, &limits(left), &due, &minted).await?;
+        let claimed = store::claim_due(session, &ask.limits(left, &most), &due, &minted).await?;
         batch.earliest_due = claimed.iter().map(|claim| claim.due).min();
         left -= claimed.len();
+        taken(&mut most, &claimed);
         batch.claims.extend(claimed);
     }
-    for (day, subscriptions) in by_day(picked) {
+    for (day, subscriptions) in by_day(picked, &most) {
         if left == 0 {
             break;
         }
         let minted = mint(tokens, left);
         let made = new_ids(left);
-        let born = store::fan_out(session, &limits(left), &subscriptions, day, &made, &minted).await?;
+        let limits = ask.limits(left, &most);
+        let born = store::fan_out(session, &limits, &subscriptions, day, &made, &minted).await?;
         left -= born.len();
         batch.claims.extend(born);
     }
     Ok(())
 }
 
+/// Of each subscription as many as there are for all, evenly; but where its last attempt did not succeed, only one, and
+/// its share of what is left beyond that. Those that may start nothing are left out.
+fn most(ask: &Ask, picked: &[Picked]) -> Most {
+    let each = (ask.budget / picked.len()).max(1);
+    let unproven = picked.iter().filter(|one| !one.proven).count().max(1);
+    let most = picked.iter().map(|one| {
+        let first = usize::from(!ask.unproven.holding.contains(&one.id));
+        let allowed = if one.proven { each } else { first.saturating_add(ask.unproven.more / unproven) };
+        (one.id.clone(), each.min(allowed))
+    });
+    most.filter(|(_, most)| *most > 0).collect()
+}
+
+/// Takes what was claimed off what may be.
+fn taken(most: &mut Most, claimed: &[Claimed]) {
+    for claim in claimed {
+        if let Some(left) = most.get_mut(&claim.subscription) {
+            *left = left.saturating_sub(1);
+        }
+    }
+    most.retain(|_, left| *left > 0);
+}
+
 /// Subscriptions that are behind the log, by the day in which their next event lies. Without such a day the log has
 /// nothing above the cursor but a raised head: any day serves to move the cursor up to it.
-fn by_day(picked: &[Picked]) -> BTreeMap<Day, Vec<String>> {
+fn by_day(picked: &[Picked], most: &Most) -> BTreeMap<Day, Vec<String>> {
     let mut days: BTreeMap<Day, Vec<String>> = BTreeMap::new();
-    for one in picked.iter().filter(|one| one.has_more) {
+    for one in picked.iter().filter(|one| one.has_more && most.contains_key(&one.id)) {
         let day = one.day.unwrap_or(Day::of(OffsetDateTime::UNIX_EPOCH));
         days.entry(day).or_default().push(one.id.clone());
     }
@@ -203,6 +233,19 @@ fn mint(all: &mut Vec<Uuid>, count: usize) -> Vec<Uuid> {
 fn new_ids(count: usize) -> Vec<String> {
     let millis = OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000;
     (0..count).map(|_| ids::delivery_id(millis as i64)).collect()
+}
+
+impl Ask {
+    fn limits<'a>(&'a self, budget: usize, most: &'a Most) -> Limits<'a> {
+        Limits {
+            protocol: self.protocol,
+            worker: &self.worker,
+            lease: self.lease,
+            budget,
+            most,
+            low: self.low,
+        }
+    }
 }
 
 impl Batch {

@@ -1,27 +1,54 @@
 //! The room that a delivery takes in a worker while it is in hand.
 
+use crate::claim::Unproven;
 use prometheus_client::metrics::gauge::Gauge;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The room of a worker: how much it can have in hand, and how much of that is taken.
 #[derive(Debug, Clone)]
 pub struct Slots {
     free: Arc<Semaphore>,
-    /// Taken for subscriptions whose last attempt did not succeed.
-    unproven: Arc<AtomicUsize>,
+    unproven: Held,
     /// Whether a delivery is in hand that was taken over from a lost claim (L11).
     lone: Arc<AtomicBool>,
     in_flight: Gauge,
     total: usize,
 }
 
+/// How much each subscription has in hand whose last attempt had not succeeded.
+#[derive(Debug, Clone, Default)]
+struct Held(Arc<Mutex<HashMap<String, usize>>>);
+
+impl Held {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, subscription: &str) {
+        *self.lock().entry(subscription.to_owned()).or_default() += 1;
+    }
+
+    fn give_back(&self, subscription: &str) {
+        let mut held = self.lock();
+        match held.get_mut(subscription) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => drop(held.remove(subscription)),
+        }
+    }
+
+    fn total(&self) -> usize {
+        self.lock().values().sum()
+    }
+}
+
 /// Room for one delivery, given back when dropped.
 #[derive(Debug)]
 pub struct Slot {
     _permit: OwnedSemaphorePermit,
-    unproven: Option<Arc<AtomicUsize>>,
+    unproven: Option<(Held, String)>,
     lone: Option<Arc<AtomicBool>>,
     in_flight: Gauge,
 }
@@ -30,7 +57,7 @@ impl Slots {
     pub fn new(total: usize, in_flight: Gauge) -> Self {
         Self {
             free: Arc::new(Semaphore::new(total)),
-            unproven: Arc::default(),
+            unproven: Held::default(),
             lone: Arc::default(),
             in_flight,
             total,
@@ -45,7 +72,15 @@ impl Slots {
     /// from them, so that receivers that hang cannot fill a worker.
     pub fn free_for_unproven(&self) -> usize {
         let allowed = (self.total - self.total / 4).max(1);
-        allowed.saturating_sub(self.unproven.load(Ordering::SeqCst)).min(self.free())
+        allowed.saturating_sub(self.unproven.total()).min(self.free())
+    }
+
+    /// Beyond one delivery each, such subscriptions together take a quarter of all: receivers that hang leave the others
+    /// room for a first attempt.
+    pub fn unproven(&self) -> Unproven {
+        let held = self.unproven.lock();
+        let beyond = held.values().sum::<usize>() - held.len();
+        Unproven { holding: held.keys().cloned().collect(), more: (self.total / 4).saturating_sub(beyond) }
     }
 
     /// Whether a lost claim may be taken over.
@@ -54,12 +89,12 @@ impl Slots {
     }
 
     /// Takes room. None where there is none, which a caller that asked first does not see.
-    pub fn take(&self, proven: bool, alone: bool) -> Option<Slot> {
+    pub fn take(&self, subscription: &str, proven: bool, alone: bool) -> Option<Slot> {
         let permit = self.free.clone().try_acquire_owned().ok()?;
         self.in_flight.inc();
-        let unproven = (!proven).then(|| self.unproven.clone());
-        if let Some(count) = &unproven {
-            count.fetch_add(1, Ordering::SeqCst);
+        let unproven = (!proven).then(|| (self.unproven.clone(), subscription.to_owned()));
+        if let Some((held, subscription)) = &unproven {
+            held.take(subscription);
         }
         let lone = alone.then(|| self.lone.clone());
         if let Some(flag) = &lone {
@@ -72,8 +107,8 @@ impl Slots {
 impl Drop for Slot {
     fn drop(&mut self) {
         self.in_flight.dec();
-        if let Some(count) = &self.unproven {
-            count.fetch_sub(1, Ordering::SeqCst);
+        if let Some((held, subscription)) = &self.unproven {
+            held.give_back(subscription);
         }
         if let Some(flag) = &self.lone {
             flag.store(false, Ordering::SeqCst);
@@ -88,13 +123,27 @@ mod tests {
     #[test]
     fn a_quarter_is_kept_for_the_proven_and_room_comes_back() {
         let slots = Slots::new(8, Gauge::default());
-        let taken: Vec<_> = (0..6).map(|_| slots.take(false, false).expect("room")).collect();
+        let taken: Vec<_> = (0..6).map(|_| slots.take("a", false, false).expect("room")).collect();
         assert_eq!((slots.free(), slots.free_for_unproven()), (2, 0));
-        let lone = slots.take(true, true).expect("room for the proven");
+        let lone = slots.take("b", true, true).expect("room for the proven");
         assert!(!slots.may_reclaim());
         drop(lone);
         assert!(slots.may_reclaim());
         drop(taken);
         assert_eq!((slots.free(), slots.free_for_unproven()), (8, 6));
+    }
+    #[test]
+    fn beyond_one_each_the_unproven_share_a_quarter() {
+        let slots = Slots::new(16, Gauge::default());
+        let more = || (slots.unproven().more, slots.unproven().holding.len());
+        let firsts = ["a", "b"].map(|one| slots.take(one, false, false).expect("room"));
+        let proven = slots.take("c", true, false).expect("room");
+        assert_eq!(more(), (4, 2));
+        let seconds = ["a", "a", "b"].map(|one| slots.take(one, false, false).expect("room"));
+        assert_eq!(more(), (1, 2));
+        drop(firsts);
+        assert_eq!(more(), (3, 2));
+        drop((seconds, proven));
+        assert_eq!(more(), (4, 0));
     }
 }

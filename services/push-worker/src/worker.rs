@@ -145,6 +145,7 @@ impl Worker {
             lease: settings.lease,
             budget,
             only_proven,
+            unproven: self.context.slots.unproven(),
             may_reclaim: self.context.slots.may_reclaim(),
             max_lost_claims: settings.max_lost_claims,
             paused_sources: self.context.paused_sources.clone(),
@@ -198,7 +199,7 @@ impl Worker {
         let slots = &self.context.slots;
         let with_slot = batch.claims.iter().filter_map(|claim| {
             // The budget was what is free, and only this loop takes.
-            Some((claim.clone(), slots.take(proven(claim), claim.alone)?))
+            Some((claim.clone(), slots.take(&claim.subscription, proven(claim), claim.alone)?))
         });
         with_slot.collect()
     }

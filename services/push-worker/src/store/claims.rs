@@ -2,6 +2,7 @@
 
 use super::*;
 use serde_json::Value;
+use std::collections::HashMap;
 use std::time::Duration;
 use time::{Date, OffsetDateTime, PrimitiveDateTime, Time};
 use tokio_postgres::Row;
@@ -59,6 +60,9 @@ impl Day {
     }
 }
 
+/// How many of which subscription.
+pub type Most = HashMap<String, usize>;
+
 /// How much may be claimed, by whom and for how long.
 #[derive(Debug, Clone)]
 pub struct Limits<'a> {
@@ -67,8 +71,8 @@ pub struct Limits<'a> {
     pub lease: Duration,
     /// In all.
     pub budget: usize,
-    /// Of each subscription.
-    pub each: usize,
+    /// Of each subscription; of others nothing.
+    pub most: &'a Most,
     pub low: OffsetDateTime,
 }
 
@@ -78,7 +82,9 @@ impl Limits<'_> {
     }
 
     fn each_of(&self, subscriptions: &[String]) -> Vec<i32> {
-        vec![i32::try_from(self.each).unwrap_or(i32::MAX); subscriptions.len()]
+        let most =
+            subscriptions.iter().map(|id| self.most.get(id).copied().unwrap_or_default().min(self.budget));
+        most.map(|most| i32::try_from(most).unwrap_or(i32::MAX)).collect()
     }
 }
 

@@ -5,7 +5,8 @@ mod events;
 mod results;
 
 pub use claims::{
-    Claimed, Day, Limits, Pick, Picked, Reclaimed, begin, claim_due, commit, fan_out, pick, reclaim, rollback,
+    Claimed, Day, Limits, Most, Pick, Picked, Reclaimed, begin, claim_due, commit, fan_out, pick, reclaim,
+    rollback,
 };
 pub use claims::{confirm, fail_unsent, give_back, give_back_unknown};
 pub use events::{EventKey, Fetched, fetch_body, fetch_events};

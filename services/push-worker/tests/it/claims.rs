@@ -1,7 +1,7 @@
 //! Conformance: claiming (services/push-worker/README.md, "Conformance").
 
 use crate::rig::*;
-use hooks_push_worker::claim::claim;
+use hooks_push_worker::claim::{Ask, Unproven, claim};
 use hooks_push_worker::store::STATEMENTS;
 use std::collections::BTreeSet;
 
@@ -191,5 +191,25 @@ async fn the_schema_refuses_what_the_laws_forbid() {
     ] {
         let refused = client.execute(&format!("update deliveries set {broken}"), &[]).await;
         assert!(refused.is_err_and(|error| error.code().is_some_and(|c| c.code() == "23514")), "{broken}");
+    }
+}
+
+#[tokio::test]
+async fn what_has_not_succeeded_takes_one_each_and_its_share_beyond() {
+    let rig = Rig::new().await;
+    let held = rig.subscribe("held", "http://127.0.0.1:9/").await;
+    let other = rig.subscribe("other", "http://127.0.0.1:9/").await;
+    let proven = rig.subscribe("proven", "http://127.0.0.1:9/").await;
+    rig.many_events(20).await;
+    rig.db.execute("update subscription_cursors set proven = subscription_id = $1", &[&proven]).await;
+    let session = rig.session().await;
+    // With 18 to give there are six for each.
+    for (more, expected) in [(0, [0, 1, 6]), (1, [0, 1, 6]), (4, [2, 3, 6]), (usize::MAX, [6, 6, 6])] {
+        let ask = Ask { unproven: Unproven { holding: [held.clone()].into(), more }, ..ask(18) };
+        let batch = claim(&session, &ask).await.expect("a claim");
+        let of = |id: &String| batch.claims.iter().filter(|claim| claim.subscription == *id).count();
+        assert_eq!([of(&held), of(&other), of(&proven)], expected, "{more}");
+        assert_eq!(batch.idle.contains(&held), expected[0] == 0);
+        give_back(&session, &batch.claims).await;
     }
 }

@@ -268,7 +268,8 @@ async fn wk16_nothing_is_sent_after_a_delete_or_pause_that_met_an_open_fan_out()
         let pick = Pick { protocol: 1, paused_sources: &[], skip: &[], limit: 1, only_proven: false, low };
         let picked = store::pick(&session, &pick).await.expect("picked");
         let day = picked[0].day.expect("a day");
-        let limits = Limits { protocol: 1, worker: "test", lease: LEASE, budget: 3, each: 3, low };
+        let most = [(subscription.clone(), 3)].into();
+        let limits = Limits { protocol: 1, worker: "test", lease: LEASE, budget: 3, most: &most, low };
         let ids: Vec<String> = (0..3).map(|n| format!("dlv_{n}")).collect();
         let tokens: Vec<_> = ids.iter().map(|_| uuid::Uuid::new_v4()).collect();
         let subscriptions = [subscription.clone()];

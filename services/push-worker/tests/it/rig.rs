@@ -2,7 +2,7 @@
 
 use hooks_push_worker::app::{self, Running};
 use hooks_push_worker::backoff::Because;
-use hooks_push_worker::claim::{Ask, Batch, claim};
+use hooks_push_worker::claim::{Ask, Batch, Unproven, claim};
 use hooks_push_worker::outcome::{Outcome, Verdict};
 use hooks_push_worker::seams::Seams;
 use hooks_push_worker::store::{self, Claimed, Recorded, Row};
@@ -17,6 +17,7 @@ use hooks_shared::sealed::Keyring;
 use hooks_shared::shutdown::{self, ShutdownTrigger};
 use hooks_testkit::db::TestDb;
 use hooks_testkit::until;
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -303,6 +304,7 @@ pub fn ask(budget: usize) -> Ask {
         lease: LEASE,
         budget,
         only_proven: false,
+        unproven: Unproven { holding: HashSet::new(), more: usize::MAX },
         may_reclaim: true,
         max_lost_claims: 10,
         paused_sources: Vec::new(),
