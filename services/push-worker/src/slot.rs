@@ -68,10 +68,14 @@ impl Slots {
         self.free.available_permits()
     }
 
+    fn quarter(&self) -> usize {
+        self.total / 4
+    }
+
     /// How much of the free room subscriptions may take whose last attempt did not succeed: a quarter of all is kept
     /// from them, so that receivers that hang cannot fill a worker.
     pub fn free_for_unproven(&self) -> usize {
-        let allowed = (self.total - self.total / 4).max(1);
+        let allowed = (self.total - self.quarter()).max(1);
         allowed.saturating_sub(self.unproven.total()).min(self.free())
     }
 
@@ -80,7 +84,7 @@ impl Slots {
     pub fn unproven(&self) -> Unproven {
         let held = self.unproven.lock();
         let beyond = held.values().sum::<usize>() - held.len();
-        Unproven { holding: held.keys().cloned().collect(), more: (self.total / 4).saturating_sub(beyond) }
+        Unproven { holding: held.keys().cloned().collect(), more: self.quarter().saturating_sub(beyond) }
     }
 
     /// Whether a lost claim may be taken over.

@@ -1,7 +1,7 @@
 //! New events as they come, as server-sent events: `received` with each event that the query's filter lets through,
-//! `changed` when the pushes of one of them stand differently, `missed` where there are more than are told one by one, or the log lost its end. The
-//! `id` of a message is the position behind it: who comes back with it, or opens the stream with that of a page, misses
-//! nothing in between.
+//! `changed` when the pushes of one of them stand differently, `missed` where there are more than are told one by one, or
+//! the log lost its end. The `id` of a message is the position behind it: who comes back with it, or opens the stream with
+//! that of a page, misses nothing in between.
 
 use super::events::{ask, summary};
 use crate::auth;
