@@ -341,6 +341,27 @@ async fn at_most_one_a_second_and_a_hundred_of_a_source_are_kept() {
 }
 
 #[tokio::test]
+async fn no_answer_waits_for_what_is_kept_of_the_request() {
+    let stage = Stage::start(KEYS).await;
+    let holder = stage.db.client().await;
+    let lock = "begin; lock table rejected_requests in exclusive mode";
+    holder.batch_execute(lock).await.expect("the lock");
+    for source in ["hub", "other"] {
+        assert_eq!(stage.hub(source, "wrong", b"{}").await.status, 401);
+    }
+    // Whoever had waited for the row to be written would have been answered only after the write was given up.
+    until(PATIENCE, "a write that still waits", async || {
+        let waits = "select from pg_locks where relation = 'rejected_requests'::regclass and not granted";
+        stage.db.query(waits, &[]).await.len() == 1
+    })
+    .await;
+    assert_eq!(stage.count("rejected_requests", "hub").await, 0);
+    holder.batch_execute("rollback").await.expect("the end of the lock");
+    assert_eq!(stage.post("key", &[], b"{}").await.status, 401);
+    stage.count_becomes("rejected_requests", "key", 1).await;
+}
+
+#[tokio::test]
 async fn what_was_refused_more_than_a_day_ago_is_forgotten() {
     let db = TestDb::create().await;
     // Also of a source that is configured no more.
